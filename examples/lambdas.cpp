@@ -3,7 +3,7 @@
 #include <breakgraph/breakgraph.hpp>
 #include <cstdio>
 
-static void checked(cudaError_t error)
+static void check_cuda(cudaError_t error)
 {
     if (error != cudaSuccess)
         throw std::runtime_error(cudaGetErrorString(error));
@@ -14,12 +14,12 @@ static bg_status scale(cudaStream_t stream, const bg_tensor &x, const bg_tensor 
 {
     return bg::eager(stream, "scale", {bg::in(x), bg::out(y)}, [=](cudaStream_t s) {
         std::vector<float> host(rows);
-        checked(cudaMemcpyAsync(host.data(), x.data, rows * sizeof(float), cudaMemcpyDeviceToHost, s));
-        checked(cudaStreamSynchronize(s));
+        check_cuda(cudaMemcpyAsync(host.data(), x.data, rows * sizeof(float), cudaMemcpyDeviceToHost, s));
+        check_cuda(cudaStreamSynchronize(s));
         for (float &value : host)
             value = value < 0 ? throw std::domain_error("a row is negative") : 10 * value;
-        checked(cudaMemcpyAsync(y.data, host.data(), rows * sizeof(float), cudaMemcpyHostToDevice, s));
-        checked(cudaStreamSynchronize(s));
+        check_cuda(cudaMemcpyAsync(y.data, host.data(), rows * sizeof(float), cudaMemcpyHostToDevice, s));
+        check_cuda(cudaStreamSynchronize(s));
     });
 }
 
@@ -44,9 +44,9 @@ try {
         bg_batch batch = {};
         float result[3];
         batch.tokens = 3;
-        checked(cudaMemcpy(x.data, values, sizeof values, cudaMemcpyHostToDevice));
+        check_cuda(cudaMemcpy(x.data, values, sizeof values, cudaMemcpyHostToDevice));
         if (runner.run(batch) == BG_OK) {
-            checked(cudaMemcpy(result, y.data, sizeof result, cudaMemcpyDeviceToHost));
+            check_cuda(cudaMemcpy(result, y.data, sizeof result, cudaMemcpyDeviceToHost));
             std::printf("%g %g %g\n", result[0], result[1], result[2]);
         } else {
             std::printf("%s\n", bg_last_error());

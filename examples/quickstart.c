@@ -5,7 +5,7 @@
 
 enum { N = 4 };
 
-static bg_status checked(cudaError_t error)
+static bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
@@ -13,21 +13,21 @@ static bg_status checked(cudaError_t error)
 /* Captured: its kernel goes into a CUDA graph. */
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    return checked(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    return check_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 /* Eager: it waits and decides on the CPU, which no CUDA graph can. */
 BG_EAGER_OP(normalize, BG_INOUT(x))
 {
     float host[N], sum = 0;
-    bg_status status = checked(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
+    bg_status status = check_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
     if (status == BG_OK)
-        status = checked(cudaStreamSynchronize(stream));
+        status = check_cuda(cudaStreamSynchronize(stream));
     for (int i = 0; status == BG_OK && i < N; i++)
         sum += host[i];
     if (status == BG_OK && sum == 0)
         return BG_ERROR_OP;
-    return status != BG_OK ? status : checked(bgk_scale(args->x.data, args->x.data, 1 / sum, N, stream));
+    return status != BG_OK ? status : check_cuda(bgk_scale(args->x.data, args->x.data, 1 / sum, N, stream));
 }
 
 typedef struct model {
@@ -49,21 +49,21 @@ int main(void)
     cudaStream_t stream = NULL;
     bg_graph *graph = NULL;
     float *memory = NULL, y[N];
-    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    bg_status status = check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (status == BG_OK)
-        status = checked(cudaMalloc((void **)&memory, 2 * sizeof y));
+        status = check_cuda(cudaMalloc((void **)&memory, 2 * sizeof y));
     model m = {bg_tensor_1d(memory, BG_F32, N), bg_tensor_1d(memory ? memory + N : NULL, BG_F32, N)};
     if (status == BG_OK)
-        status = checked(cudaMemcpyAsync(m.x.data, inputs[0], sizeof y, cudaMemcpyHostToDevice, stream));
+        status = check_cuda(cudaMemcpyAsync(m.x.data, inputs[0], sizeof y, cudaMemcpyHostToDevice, stream));
     if (status == BG_OK)
         status = bg_capture_forward(&graph, forward, &m, stream, NULL);
     if (status == BG_OK && (status = bg_graph_get_info(graph, &info)) == BG_OK)
         printf("%d segments, %d break, %d steps\n", info.segments, info.breaks, info.steps);
     for (int i = 0; status == BG_OK && i < 2; i++) {
-        status = checked(cudaMemcpyAsync(m.x.data, inputs[i], sizeof y, cudaMemcpyHostToDevice, stream));
+        status = check_cuda(cudaMemcpyAsync(m.x.data, inputs[i], sizeof y, cudaMemcpyHostToDevice, stream));
         if (status == BG_OK && (status = bg_replay(graph, stream)) == BG_OK)
-            status = checked(cudaMemcpyAsync(y, m.y.data, sizeof y, cudaMemcpyDeviceToHost, stream));
-        if (status == BG_OK && (status = checked(cudaStreamSynchronize(stream))) == BG_OK)
+            status = check_cuda(cudaMemcpyAsync(y, m.y.data, sizeof y, cudaMemcpyDeviceToHost, stream));
+        if (status == BG_OK && (status = check_cuda(cudaStreamSynchronize(stream))) == BG_OK)
             printf("replay %d: %.1f %.1f %.1f %.1f %%\n", i, y[0], y[1], y[2], y[3]);
     }
     if (status != BG_OK)

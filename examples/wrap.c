@@ -7,14 +7,14 @@
 
 enum { N = 4 };
 
-static bg_status checked(cudaError_t error)
+static bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
 /* x = 2 * weights, with plain CUDA calls only. The graph keeps the address of `weights`. */
-__attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *x, const float *pinned,
-                                                     cudaStream_t stream)
+__attribute__((noinline)) static cudaError_t capture_copy_and_scale(cudaGraph_t *graph, float *x, const float *pinned,
+                                                                    cudaStream_t stream)
 {
     const float weights[N] = {1, 2, 3, 4};
     const float *from = pinned != NULL ? pinned : weights;
@@ -29,7 +29,7 @@ __attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *
 }
 
 /* Writes the message up to its address, which differs from run to run. bg_report_write writes all of it. */
-static void print(const bg_finding *finding)
+static void print_finding(const bg_finding *finding)
 {
     const char *address = strstr(finding->message, ": 0x");
     size_t length = address != NULL ? (size_t)(address - finding->message) : strlen(finding->message);
@@ -37,7 +37,7 @@ static void print(const bg_finding *finding)
 }
 
 /* The code that the program adds: it wraps the graph, runs the checks and lists the findings. */
-static bg_status check(const char *name, cudaGraph_t source)
+static bg_status check_graph(const char *name, cudaGraph_t source)
 {
     bg_graph *graph = NULL;
     bg_report *report = NULL;
@@ -50,7 +50,7 @@ static bg_status check(const char *name, cudaGraph_t source)
         bg_finding finding = BG_FINDING_INIT;
         status = bg_report_get(report, i, &finding);
         if (status == BG_OK)
-            print(&finding);
+            print_finding(&finding);
     }
     bg_report_destroy(report);
     bg_graph_destroy(graph); /* the program still owns source */
@@ -62,19 +62,19 @@ int main(void)
     cudaStream_t stream = NULL;
     cudaGraph_t source = NULL, fixed = NULL;
     float *x = NULL, *pinned = NULL;
-    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    bg_status status = check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (status == BG_OK)
-        status = checked(cudaMalloc((void **)&x, N * sizeof *x));
+        status = check_cuda(cudaMalloc((void **)&x, N * sizeof *x));
     if (status == BG_OK)
-        status = checked(cudaMallocHost((void **)&pinned, N * sizeof *pinned));
+        status = check_cuda(cudaMallocHost((void **)&pinned, N * sizeof *pinned));
     if (status == BG_OK)
-        status = checked(capture(&source, x, NULL, stream));
+        status = check_cuda(capture_copy_and_scale(&source, x, NULL, stream));
     if (status == BG_OK)
-        status = check("step", source);
+        status = check_graph("step", source);
     if (status == BG_OK)
-        status = checked(capture(&fixed, x, pinned, stream));
+        status = check_cuda(capture_copy_and_scale(&fixed, x, pinned, stream));
     if (status == BG_OK)
-        status = check("step, fixed", fixed);
+        status = check_graph("step, fixed", fixed);
     if (status != BG_OK)
         fprintf(stderr, "%s: %s %s\n", bg_status_name(status), bg_last_error(),
                 cudaGetErrorString(cudaPeekAtLastError()));

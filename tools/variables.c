@@ -25,7 +25,7 @@ static void put_values(const bg__variable *v)
 {
     char allowed[BG__ALLOWED_BYTES];
     if (v->form != BG__FORM_CHOICE) {
-        put(bg__variable_allowed(v, NULL, allowed), "|*", (const char *const[]){"\\|", "\\*"});
+        put(bg__variable_describe_allowed(v, NULL, allowed), "|*", (const char *const[]){"\\|", "\\*"});
         return;
     }
     putchar('`');

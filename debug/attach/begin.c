@@ -18,13 +18,13 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    if (bg__book_begin(shim) != BG_OK || bg__launches_begin() != BG_OK) {
+    if (bg__graph_table_begin(shim) != BG_OK || bg__launches_begin() != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
     bg__stacks_begin();
     bg__python_begin(shim);
-    bg__unloads_begin(shim);
+    bg__kernel_modules_begin(shim);
     bg__hook_captures(shim);
     bg__hook_graphs(shim);
     bg__hook_memory(shim);

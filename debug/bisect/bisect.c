@@ -11,7 +11,7 @@
 #include "bisect_trials.h"
 #include "search.h"
 
-static bg_status search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
+static bg_status run_search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
 {
     return bg__trial_run(user, eager, count, "search", verdict);
 }
@@ -40,7 +40,7 @@ static bg_status list_calls(bg__bisection *b)
 static bg_status agree_on_calls(bg__bisection *b)
 {
     char brief[600];
-    bg__ranks_shorten(bg__trial_pattern(b, b->calls, b->count), brief, sizeof brief);
+    bg__shorten_with_digest(bg__trial_pattern(b, b->calls, b->count), brief, sizeof brief);
     return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
 }
 
@@ -55,7 +55,7 @@ static const bg__call *find_call(const bg__bisection *b, const char *name)
 /* ---- mismatches that remain with all ops eager ---- */
 
 /* Reports values that differ between calls of the graph and of the eager pass. */
-static void tell_frozen(bg__bisection *b)
+static void report_frozen_values(bg__bisection *b)
 {
     bg__shadow *s = &b->shadow;
     for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call)) {
@@ -77,7 +77,7 @@ static void tell_frozen(bg__bisection *b)
     }
 }
 
-static bg_status tell_outside(bg__bisection *b)
+static bg_status report_outside_of_ops(bg__bisection *b)
 {
     bg__shadow *s = &b->shadow;
     bg__report_add(
@@ -86,13 +86,13 @@ static bg_status tell_outside(bg__bisection *b)
         "the fault is in work outside op calls, or in arguments that are frozen at capture: the replay differs from "
         "the eager pass even with all %zu op calls eager",
         b->count);
-    tell_frozen(b);
+    report_frozen_values(b);
     return BG_OK;
 }
 
 /* ---- the search ---- */
 
-static void tell_culprits(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
+static void report_culprits(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
 {
     static const char *const confirmations[] = {
         [BG_BAD] = "confirmed: it remains with all other calls eager",
@@ -116,7 +116,7 @@ static void tell_culprits(bg__bisection *b, const size_t *culprits, size_t found
 }
 
 /* Runs one trial with only the culprits captured. */
-static bg_status confirm(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
+static bg_status confirm_culprits(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
     const char **eager;
     size_t count = 0, next = 0;
@@ -160,7 +160,7 @@ static bg_status search_inside(bg__bisection *b, size_t at, size_t *culprits, si
 
     while (at + count < b->count && bg__is_call_inside(b->calls[at + count], b->calls[at]))
         count++;
-    status = bg_search(b->calls + at, count, search_trial, b, culprits, found);
+    status = bg_search(b->calls + at, count, run_search_trial, b, culprits, found);
     for (size_t i = 0; status == BG_OK && i < *found; i++)
         culprits[i] += at;
     return status;
@@ -193,7 +193,7 @@ static bg_status search_possible(bg__bisection *b, size_t *culprits, size_t *fou
     BG__TRY(bg__trial_run(b, names, count, "search: together, all calls whose own trial did not fail", helps));
     if (*helps != BG_GOOD)
         goto done;
-    BG__TRY(bg_search(names, count, search_trial, b, culprits, found));
+    BG__TRY(bg_search(names, count, run_search_trial, b, culprits, found));
     for (size_t i = 0; i < *found; i++)
         culprits[i] = places[culprits[i]];
 done:
@@ -203,14 +203,14 @@ done:
 }
 
 /* unproven: the trial with all calls eager failed, so no set is known to be good. */
-static bg_status search(bg__bisection *b, bool unproven)
+static bg_status search_culprits(bg__bisection *b, bool unproven)
 {
     size_t *culprits, found = 0;
     bg_verdict confirmed = BG_SKIP, helps = BG_GOOD;
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(culprits, b->count, "calls of a pass"));
-    BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
+    BG__TRY(bg_search(b->calls, b->count, run_search_trial, b, culprits, &found));
     if (unproven)
         BG__TRY(try_culprits(b, culprits, found, &helps));
     if (helps != BG_GOOD)
@@ -223,8 +223,8 @@ static bg_status search(bg__bisection *b, bool unproven)
                        "the sets of eager op calls that the search needs");
         goto done;
     }
-    BG__TRY(confirm(b, culprits, found, &confirmed));
-    tell_culprits(b, culprits, found, confirmed);
+    BG__TRY(confirm_culprits(b, culprits, found, &confirmed));
+    report_culprits(b, culprits, found, confirmed);
 done:
     free(culprits);
     return status;
@@ -234,7 +234,7 @@ done:
 
 /* Runs the pass eagerly twice and replays it. *differs: only the replay differs, so that there is something to search
  * for. */
-static bg_status ask_oracle(bg__bisection *b, bool *differs)
+static bg_status compare_eager_and_replay(bg__bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
@@ -243,27 +243,27 @@ static bg_status ask_oracle(bg__bisection *b, bool *differs)
 
     *differs = false;
     BG__TRY(bg__shadow_run_eager(s, false, false));
-    BG__TRY(bg__shadow_keep(s));
-    BG__TRY(bg__trial_note(b, NULL, 0, true, "the pass run eagerly", BG_GOOD, began));
+    BG__TRY(bg__shadow_keep_eager_run(s));
+    BG__TRY(bg__trial_record(b, NULL, 0, true, "the pass run eagerly", BG_GOOD, began));
     began = bg__now_ms();
     BG__TRY(bg__shadow_capture(s, &b->pass, NULL, &b->graph));
     BG__TRY(bg__shadow_set_graph(s, b->graph));
-    BG__TRY(bg__outline_note(s->report, b->graph));
-    bg__shadow_tell_flow(s);
+    BG__TRY(bg__report_add_outline(s->report, b->graph));
+    bg__shadow_report_flow(s);
     BG__TRY(list_calls(b));
     BG__TRY(agree_on_calls(b));
-    BG__TRY(bg__trial_eager(b, &verdict));
+    BG__TRY(bg__trial_run_eager(b, &verdict));
     if (verdict == BG_BAD) {
-        BG__TRY(bg__shadow_tell_varying(s, true, true));
+        BG__TRY(bg__shadow_report_nondeterminism(s, true, true));
         goto done;
     }
-    BG__TRY(bg__trial_replay(b, differs));
-    BG__TRY(bg__trial_note(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
+    BG__TRY(bg__trial_run_replay(b, differs));
+    BG__TRY(bg__trial_record(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
 done:
     return status;
 }
 
-static bg_status replay_agrees(bg__bisection *b, bool *agrees)
+static bg_status check_replay_repeats(bg__bisection *b, bool *agrees)
 {
     bg__shadow *s = &b->shadow;
     bg__spans spans = {0};
@@ -292,7 +292,7 @@ static bg_status replay_agrees(bg__bisection *b, bool *agrees)
         *agrees &= found.beyond == 0;
     }
     varies = !*agrees;
-    BG__TRY(bg__shadow_any(s, "the replay differs from itself", &varies));
+    BG__TRY(bg__shadow_any_rank(s, "the replay differs from itself", &varies));
     *agrees = !varies;
 done:
     bg__snapshot_free(&first);
@@ -302,44 +302,44 @@ done:
 
 /* Finds whether the difference varies from run to run. Two runs may be equal by chance, above all sums in another
  * order, so several are compared. */
-static bg_status find_varying(bg__bisection *b, bool *varies)
+static bg_status check_determinism(bg__bisection *b, bool *varies)
 {
     enum { TRIES = 8 };
     bg_verdict verdict = BG_GOOD;
     bool agrees = true;
     bg_status status = BG_OK;
 
-    BG__TRY(bg__shadow_any(&b->shadow, "it differs by more than rounding", &b->large));
-    BG__TRY(replay_agrees(b, &agrees));
+    BG__TRY(bg__shadow_any_rank(&b->shadow, "it differs by more than rounding", &b->large));
+    BG__TRY(check_replay_repeats(b, &agrees));
     for (int i = 0; i < TRIES && !b->large && agrees && verdict == BG_GOOD; i++) {
-        BG__TRY(bg__trial_eager(b, &verdict));
-        BG__TRY(replay_agrees(b, &agrees));
+        BG__TRY(bg__trial_run_eager(b, &verdict));
+        BG__TRY(check_replay_repeats(b, &agrees));
     }
     *varies = !agrees || verdict == BG_BAD;
     if (*varies)
-        BG__TRY(bg__shadow_tell_varying(&b->shadow, agrees, true));
+        BG__TRY(bg__shadow_report_nondeterminism(&b->shadow, agrees, true));
 done:
     return status;
 }
 
-static bg_status bisect(bg__bisection *b)
+static bg_status bisect_pass(bg__bisection *b)
 {
     bg_verdict verdict = BG_BAD;
     bool differs, varies;
     bg_status status;
 
-    BG__TRY(ask_oracle(b, &differs));
+    BG__TRY(compare_eager_and_replay(b, &differs));
     if (!differs)
         goto done;
-    BG__TRY(find_varying(b, &varies));
+    BG__TRY(check_determinism(b, &varies));
     if (varies)
         goto done;
     if (b->count > 0)
         BG__TRY(bg__trial_run(b, b->calls, b->count, "all eager", &verdict));
     if (verdict == BG_BAD)
-        BG__TRY(tell_outside(b));
+        BG__TRY(report_outside_of_ops(b));
     else
-        BG__TRY(search(b, verdict == BG_SKIP));
+        BG__TRY(search_culprits(b, verdict == BG_SKIP));
 done:
     return status;
 }
@@ -354,13 +354,13 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__NEED(report);
     *report = NULL;
     BG__NEED(forward);
-    bg__pending_note();
+    bg__foreign_error_note();
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_bisect: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_bisect")); /* for work that uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
     in_tool = bg__tool_enter();
-    status = bisect(&b);
+    status = bisect_pass(&b);
     bg__tool_leave(in_tool);
 done:
     status = bg__shadow_finish(&b.shadow, status, report);

@@ -16,8 +16,8 @@ static bool fill_trial(cJSON *item, const char *const *eager, size_t count, bool
            cJSON_AddNumberToObject(item, "seconds", seconds);
 }
 
-bg_status bg__trial_note(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,
-                         bg_verdict verdict, double began_ms)
+bg_status bg__trial_record(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,
+                           bg_verdict verdict, double began_ms)
 {
     cJSON *list = bg__report_part(b->shadow.report, "trials"), *item = cJSON_CreateObject();
     double seconds = (bg__now_ms() - began_ms) / 1000;
@@ -29,7 +29,7 @@ bg_status bg__trial_note(bg__bisection *b, const char *const *eager, size_t coun
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the trials of a bisect");
 }
 
-bg_status bg__trial_eager(bg__bisection *b, bg_verdict *verdict)
+bg_status bg__trial_run_eager(bg__bisection *b, bg_verdict *verdict)
 {
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
@@ -39,23 +39,24 @@ bg_status bg__trial_eager(bg__bisection *b, bg_verdict *verdict)
 
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(bg__shadow_run_eager(s, false, false));
-    BG__TRY(bg__shadow_compare(s, true, NULL, &beyond));
+    BG__TRY(bg__shadow_compare_outputs(s, true, NULL, &beyond));
     differs = beyond > 0;
-    BG__TRY(bg__shadow_any(s, "the eager pass differs from itself", &differs));
+    BG__TRY(bg__shadow_any_rank(s, "the eager pass differs from itself", &differs));
     *verdict = differs ? BG_BAD : BG_GOOD;
-    BG__TRY(bg__trial_note(b, NULL, 0, true, "the pass run eagerly once more, compared with itself", *verdict, began));
+    BG__TRY(
+        bg__trial_record(b, NULL, 0, true, "the pass run eagerly once more, compared with itself", *verdict, began));
 done:
     return status;
 }
 
-static bg_status note_large(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+static bg_status record_large_difference(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     bg__bisection *b = (bg__bisection *)s; /* shadow is its first member */
     b->large |= found == NULL || !bg__is_rounding(out->tensor, found);
     return BG_OK;
 }
 
-bg_status bg__trial_replay(bg__bisection *b, bool *differs)
+bg_status bg__trial_run_replay(bg__bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;
     bg_status status = BG_OK;
@@ -65,9 +66,9 @@ bg_status bg__trial_replay(bg__bisection *b, bool *differs)
     for (int i = 0; i < s->options.repeats && !*differs; i++) {
         BG__TRY(bg__shadow_restore(s));
         BG__TRY(bg__shadow_run_replay(s));
-        BG__TRY(bg__shadow_compare(s, false, note_large, &beyond));
+        BG__TRY(bg__shadow_compare_outputs(s, false, record_large_difference, &beyond));
         *differs = beyond > 0;
-        BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+        BG__TRY(bg__shadow_any_rank(s, "the replay differs", differs));
     }
 done:
     return status;
@@ -84,7 +85,8 @@ const char *bg__trial_pattern(bg__bisection *b, const char *const *names, size_t
     return b->pattern;
 }
 
-static bg_status try_set(bg__bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
+static bg_status run_trial(bg__bisection *b, const char *const *eager, size_t count, const char *why,
+                           bg_verdict *verdict)
 {
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
@@ -94,9 +96,9 @@ static bg_status try_set(bg__bisection *b, const char *const *eager, size_t coun
 
     BG__TRY(bg__shadow_capture(s, &b->pass, bg__trial_pattern(b, eager, count), &graph));
     BG__TRY(bg__shadow_set_graph(s, graph));
-    BG__TRY(bg__trial_replay(b, &differs));
+    BG__TRY(bg__trial_run_replay(b, &differs));
     *verdict = differs ? BG_BAD : BG_GOOD;
-    BG__TRY(bg__trial_note(b, eager, count, count == b->count, why, *verdict, began));
+    BG__TRY(bg__trial_record(b, eager, count, count == b->count, why, *verdict, began));
 done:
     s->graph = NULL;
     bg__shadow_unpair_calls(s);
@@ -107,17 +109,17 @@ done:
 bg_status bg__trial_run(bg__bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
 {
     double began = bg__now_ms();
-    bg_status status = try_set(b, eager, count, why, verdict);
+    bg_status status = run_trial(b, eager, count, why, verdict);
     char text[1024], told[1200];
 
     if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY || b->shadow.options.ranks != NULL)
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
     if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device has failed */
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         return status;
     }
     *verdict = BG_SKIP;
     snprintf(told, sizeof told, "%s; it fails: %s", why, text);
-    return bg__trial_note(b, eager, count, false, told, BG_SKIP, began);
+    return bg__trial_record(b, eager, count, false, told, BG_SKIP, began);
 }

@@ -18,16 +18,16 @@ typedef struct bg__bisection {
 } bg__bisection;
 
 /* Runs the pass eagerly once more, and compares it with the kept run. */
-bg_status bg__trial_eager(bg__bisection *b, bg_verdict *verdict);
+bg_status bg__trial_run_eager(bg__bisection *b, bg_verdict *verdict);
 /* Replays b->shadow.graph, and compares the outputs with the kept run. */
-bg_status bg__trial_replay(bg__bisection *b, bool *differs);
+bg_status bg__trial_run_replay(bg__bisection *b, bool *differs);
 /* Captures the pass with the calls of these names eager, and replays it. A pass may need two calls in one segment: then
  * a break between them makes it fail, and the verdict is SKIP. With several ranks a failure ends the bisect on all of
  * them. */
 bg_status bg__trial_run(bg__bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict);
 /* Adds a trial to the report. */
-bg_status bg__trial_note(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,
-                         bg_verdict verdict, double began_ms);
+bg_status bg__trial_record(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,
+                           bg_verdict verdict, double began_ms);
 /* The names as a pattern of BG_EAGER_OPS, in b->pattern. */
 const char *bg__trial_pattern(bg__bisection *b, const char *const *names, size_t count);
 

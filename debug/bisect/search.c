@@ -9,13 +9,13 @@
 enum { NO_CALL = -1 };
 
 /* The verdict on a set of eager calls. */
-typedef struct known {
-    struct known *next;
+typedef struct known_verdict {
+    struct known_verdict *next;
     bg_verdict verdict;
     bool eager[];
-} known;
+} known_verdict;
 
-typedef struct search {
+typedef struct culprit_search {
     const char *const *calls;
     size_t count;
     bg_search_trial trial;
@@ -24,14 +24,14 @@ typedef struct search {
     bool *eager;        /* the current set; between steps it is the set of culprits, which is GOOD */
     const char **names; /* names of the calls in a trial's set */
     size_t *units;      /* the calls that find_culprits searches; none is inside another */
-    known *tried;
-} search;
+    known_verdict *tried;
+} culprit_search;
 
 /* ---- trials ---- */
 
-static bg_status remember(search *s, bg_verdict verdict)
+static bg_status store_verdict(culprit_search *s, bg_verdict verdict)
 {
-    known *k = malloc(sizeof *k + s->count * sizeof *k->eager);
+    known_verdict *k = malloc(sizeof *k + s->count * sizeof *k->eager);
     if (k == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: out of host memory for a trial's result");
     k->next = s->tried;
@@ -42,12 +42,12 @@ static bg_status remember(search *s, bg_verdict verdict)
 }
 
 /* Returns the verdict on the current set; a known set is not tried again. */
-static bg_status try_marked_calls(search *s, bg_verdict *verdict)
+static bg_status try_marked_calls(culprit_search *s, bg_verdict *verdict)
 {
     size_t names = 0;
     bg_status status;
 
-    for (const known *k = s->tried; k != NULL; k = k->next)
+    for (const known_verdict *k = s->tried; k != NULL; k = k->next)
         if (memcmp(k->eager, s->eager, s->count * sizeof *k->eager) == 0) {
             *verdict = k->verdict;
             return BG_OK;
@@ -57,7 +57,7 @@ static bg_status try_marked_calls(search *s, bg_verdict *verdict)
             s->names[names++] = s->calls[i];
     *verdict = BG_SKIP;
     BG__TRY(s->trial(s->user, s->names, names, verdict));
-    BG__TRY(remember(s, *verdict));
+    BG__TRY(store_verdict(s, *verdict));
 done:
     return status;
 }
@@ -70,7 +70,7 @@ bool bg__is_call_inside(const char *call, const char *outer)
     return strncmp(call, outer, length) == 0 && call[length] == '/';
 }
 
-static void find_parents(search *s)
+static void find_parents(culprit_search *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         long outer = (long)i - 1;
@@ -80,7 +80,7 @@ static void find_parents(search *s)
     }
 }
 
-static size_t list_inside(search *s, long outer)
+static size_t list_inner_calls(culprit_search *s, long outer)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -89,7 +89,7 @@ static size_t list_inside(search *s, long outer)
     return count;
 }
 
-static void set_units(search *s, size_t from, size_t to, bool eager)
+static void mark_units(culprit_search *s, size_t from, size_t to, bool eager)
 {
     for (size_t i = from; i < to; i++)
         s->eager[s->units[i]] = eager;
@@ -97,17 +97,17 @@ static void set_units(search *s, size_t from, size_t to, bool eager)
 
 /* ---- the search ---- */
 
-static bg_status judge_prefix(search *s, size_t length, bg_verdict *verdict)
+static bg_status judge_prefix(culprit_search *s, size_t length, bg_verdict *verdict)
 {
     bg_status status;
-    set_units(s, 0, length, true);
+    mark_units(s, 0, length, true);
     status = try_marked_calls(s, verdict);
-    set_units(s, 0, length, false);
+    mark_units(s, 0, length, false);
     return status;
 }
 
 /* Finds the prefix nearest to the middle between bad and good that is not SKIP; *at is good if all are SKIP. */
-static bg_status judge_middle(search *s, long bad, long good, long *at, bg_verdict *verdict)
+static bg_status judge_middle(culprit_search *s, long bad, long good, long *at, bg_verdict *verdict)
 {
     long middle = bad + (good - bad) / 2;
     bg_status status = BG_OK;
@@ -129,7 +129,7 @@ done:
 /* Adds culprits to the set, which is GOOD with all of the first count units. The first culprit is the end of the
  * shortest GOOD prefix, the next one the end of the shortest prefix before it that is needed as well, and so on. If all
  * prefixes are SKIP, they count as BAD. */
-static bg_status find_culprits(search *s, size_t count)
+static bg_status find_culprits(culprit_search *s, size_t count)
 {
     long good = (long)count, bad, at;
     bg_verdict verdict = BG_BAD;
@@ -146,14 +146,14 @@ static bg_status find_culprits(search *s, size_t count)
                 break;
             *(verdict == BG_GOOD ? &good : &bad) = at;
         }
-        set_units(s, (size_t)bad, (size_t)good, true);
+        mark_units(s, (size_t)bad, (size_t)good, true);
         good = bad;
     }
 done:
     return status;
 }
 
-static size_t count_eager(const search *s)
+static size_t count_eager(const culprit_search *s)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -162,7 +162,7 @@ static size_t count_eager(const search *s)
 }
 
 /* Tries the set without each culprit, until every culprit is needed. */
-static bg_status reduce(search *s)
+static bg_status remove_unneeded_calls(culprit_search *s)
 {
     bg_verdict verdict;
     bg_status status = BG_OK;
@@ -185,13 +185,13 @@ done:
 
 /* Replaces a culprit by calls inside it if they suffice. These come later in the list, so the loop narrows them,
  * too. */
-static bg_status narrow_to_inner_calls(search *s)
+static bg_status narrow_to_inner_calls(culprit_search *s)
 {
     bg_verdict verdict;
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < s->count; i++) {
-        size_t inside = s->eager[i] ? list_inside(s, (long)i) : 0;
+        size_t inside = s->eager[i] ? list_inner_calls(s, (long)i) : 0;
         if (inside == 0)
             continue;
         s->eager[i] = false;
@@ -201,30 +201,30 @@ static bg_status narrow_to_inner_calls(search *s)
         else
             s->eager[i] = true;
     }
-    status = reduce(s);
+    status = remove_unneeded_calls(s);
 done:
     return status;
 }
 
 /* The set of all outermost calls is GOOD, and the empty set is BAD. */
-static bg_status search_culprits(search *s)
+static bg_status search_culprits(culprit_search *s)
 {
     size_t outermost;
     bg_status status;
 
-    BG__TRY(remember(s, BG_BAD));
-    outermost = list_inside(s, NO_CALL);
-    set_units(s, 0, outermost, true);
-    BG__TRY(remember(s, BG_GOOD));
-    set_units(s, 0, outermost, false);
+    BG__TRY(store_verdict(s, BG_BAD));
+    outermost = list_inner_calls(s, NO_CALL);
+    mark_units(s, 0, outermost, true);
+    BG__TRY(store_verdict(s, BG_GOOD));
+    mark_units(s, 0, outermost, false);
     BG__TRY(find_culprits(s, outermost));
-    BG__TRY(reduce(s));
+    BG__TRY(remove_unneeded_calls(s));
     BG__TRY(narrow_to_inner_calls(s));
 done:
     return status;
 }
 
-static bg_status allocate(search *s)
+static bg_status allocate_search(culprit_search *s)
 {
     bg_status status;
     BG__TRY(BG__ALLOCATE(s->parents, s->count, "calls"));
@@ -235,10 +235,10 @@ done:
     return status;
 }
 
-static void free_search(search *s)
+static void free_search(culprit_search *s)
 {
-    known *next;
-    for (known *k = s->tried; k != NULL; k = next) {
+    known_verdict *next;
+    for (known_verdict *k = s->tried; k != NULL; k = next) {
         next = k->next;
         free(k);
     }
@@ -261,7 +261,7 @@ static bg_status check_names(const char *const *calls, size_t count)
 bg_status bg_search(const char *const *calls, size_t count, bg_search_trial trial, void *user, size_t *culprits,
                     size_t *found)
 {
-    search s = {.calls = calls, .count = count, .trial = trial, .user = user};
+    culprit_search s = {.calls = calls, .count = count, .trial = trial, .user = user};
     bg_status status;
 
     BG__NEED(calls);
@@ -270,7 +270,7 @@ bg_status bg_search(const char *const *calls, size_t count, bg_search_trial tria
     BG__NEED(found);
     *found = 0;
     BG__TRY(check_names(calls, count));
-    BG__TRY(allocate(&s));
+    BG__TRY(allocate_search(&s));
     find_parents(&s);
     BG__TRY(search_culprits(&s));
     for (size_t i = 0; i < count; i++)

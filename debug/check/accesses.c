@@ -7,7 +7,7 @@
 bg_status bg__accesses_add(bg__accesses *a, const bg__access *access)
 {
     bg_status status;
-    BG__TRY(BG__GROW(a->list, a->count, a->capacity, "tensors"));
+    BG__TRY(BG__ARRAY_GROW(a->list, a->count, a->capacity, "tensors"));
     a->list[a->count++] = *access;
 done:
     return status;
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-static void set_end(bg__accesses *a, size_t index, uintptr_t end)
+static void update_latest_end(bg__accesses *a, size_t index, uintptr_t end)
 {
     size_t at = a->leaves + a->leaf[index];
     a->latest[at] = end;
@@ -50,20 +50,20 @@ static void set_end(bg__accesses *a, size_t index, uintptr_t end)
     }
 }
 
-void bg__accesses_put(bg__accesses *a, size_t index)
+void bg__accesses_insert(bg__accesses *a, size_t index)
 {
-    set_end(a, index, a->list[index].end);
+    update_latest_end(a, index, a->list[index].end);
 }
 
-void bg__accesses_take(bg__accesses *a, size_t index)
+void bg__accesses_remove(bg__accesses *a, size_t index)
 {
-    set_end(a, index, 0);
+    update_latest_end(a, index, 0);
 }
 
 /* Writes to found the overlapping accesses below node `at`, whose leaves begin with number `first`. The recursion is as
  * deep as the tree. */
-static size_t find_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t at, size_t first, size_t width,
-                         size_t *found)
+static size_t find_overlapping_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t at, size_t first,
+                                     size_t width, size_t *found)
 {
     size_t count;
 
@@ -73,8 +73,8 @@ static size_t find_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, 
         *found = a->by_begin[first];
         return 1;
     }
-    count = find_below(a, begin, end, 2 * at, first, width / 2, found);
-    return count + find_below(a, begin, end, 2 * at + 1, first + width / 2, width / 2, found + count);
+    count = find_overlapping_below(a, begin, end, 2 * at, first, width / 2, found);
+    return count + find_overlapping_below(a, begin, end, 2 * at + 1, first + width / 2, width / 2, found + count);
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -85,13 +85,13 @@ static int compare_indices(const void *a, const void *b)
 
 size_t bg__accesses_find(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t *found)
 {
-    size_t count = find_below(a, begin, end, 1, 0, a->leaves, found);
+    size_t count = find_overlapping_below(a, begin, end, 1, 0, a->leaves, found);
     if (count > 1)
         qsort(found, count, sizeof *found, compare_indices);
     return count;
 }
 
-void bg__accesses_clear(bg__accesses *a)
+void bg__accesses_free(bg__accesses *a)
 {
     free(a->list);
     free(a->by_begin);

@@ -9,35 +9,35 @@
 #include <stdio.h>
 
 /* A graph while it is checked. The first check that needs the nodes reads them. */
-typedef struct checked {
+typedef struct graph_check {
     bg_graph *graph;
     const void *frame;
     bg__nodes nodes;
     bool has_nodes;
-} checked;
+} graph_check;
 
-static bg_status read_nodes(checked *c)
+static bg_status read_nodes(graph_check *c)
 {
     bg_status status = BG_OK;
     if (!c->has_nodes)
-        BG__TRY(bg__nodes_take(c->graph, &c->nodes));
+        BG__TRY(bg__nodes_read(c->graph, &c->nodes));
     c->has_nodes = true;
 done:
     return status;
 }
 
 /* Adds to the recorded allocations those that held tensors at capture, then checks the nodes. */
-static bg_status check_nodes(checked *c, bg_report *report)
+static bg_status check_nodes(graph_check *c, bg_report *report)
 {
-    const bg__noted *all = bg__graph_noted(c->graph);
+    const bg__recorded_addresses *all = bg__graph_recorded_addresses(c->graph);
     bg__allocations *notes;
     bg_status status;
 
-    BG__TRY(bg__nodes_notes(c->graph, &notes));
+    BG__TRY(bg__recorded_allocations_get(c->graph, &notes));
     BG__TRY(read_nodes(c));
-    BG__TRY(bg__addresses_find_own(c->graph, &c->nodes));
+    BG__TRY(bg__addresses_mark_own(c->graph, &c->nodes));
     for (int i = 0; i < all->owner_count; i++) {
-        const bg__noted_owner *noted = &all->owners[i];
+        const bg__recorded_owner *noted = &all->owners[i];
         bg__allocation allocation = {noted->owner.base, noted->owner.bytes, noted->owner.generation};
         if (noted->level == BG__DRIVER && !noted->own)
             BG__TRY(bg__allocations_add(notes, &allocation));
@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-static bg_status check_host_memory(checked *c, bg_report *report)
+static bg_status check_host_memory(graph_check *c, bg_report *report)
 {
     bg_status status;
     BG__TRY(read_nodes(c));
@@ -56,42 +56,42 @@ done:
     return status;
 }
 
-static bg_status check_addresses(checked *c, bg_report *report)
+static bg_status check_addresses(graph_check *c, bg_report *report)
 {
     return bg__check_addresses(c->graph, report);
 }
 
-static bg_status check_closures(checked *c, bg_report *report)
+static bg_status check_closures(graph_check *c, bg_report *report)
 {
     return c->frame != NULL ? bg__check_closures(c->graph, c->frame, report) : BG_OK;
 }
 
-static bg_status check_overlap(checked *c, bg_report *report)
+static bg_status check_overlap(graph_check *c, bg_report *report)
 {
     return bg__check_overlap(c->graph, report);
 }
 
-static bg_status check_races(checked *c, bg_report *report)
+static bg_status check_races(graph_check *c, bg_report *report)
 {
     return bg__check_races(c->graph, report);
 }
 
-static bg_status check_absent(checked *c, bg_report *report)
+static bg_status check_idle_calls(graph_check *c, bg_report *report)
 {
-    return bg__check_absent(c->graph, report);
+    return bg__check_idle_calls(c->graph, report);
 }
 
 static const struct {
     unsigned bit;
-    bg_status (*run)(checked *c, bg_report *report);
+    bg_status (*run)(graph_check *c, bg_report *report);
 } checks[] = {
     {BG_CHECK_ADDRESSES, check_addresses}, {BG_CHECK_ADDRESSES, check_closures}, {BG_CHECK_NODES, check_nodes},
-    {BG_CHECK_OVERLAP, check_overlap},     {BG_CHECK_OVERLAP, check_races},      {BG_CHECK_LEAKS, check_absent},
+    {BG_CHECK_OVERLAP, check_overlap},     {BG_CHECK_OVERLAP, check_races},      {BG_CHECK_LEAKS, check_idle_calls},
 };
 
 /* After a device failure every CUDA call fails. The checks that need no CUDA call still run: they may find the cause of
  * the failure. */
-static bg_status run_checks(checked *c, unsigned what, bg_report *report)
+static bg_status run_checks(graph_check *c, unsigned what, bg_report *report)
 {
     bg_status status = BG_OK, failed = BG_OK;
 
@@ -108,9 +108,9 @@ static bg_status run_checks(checked *c, unsigned what, bg_report *report)
     return failed == BG_ERROR_CUDA && bg_report_count(report) > 0 ? BG_OK : failed;
 }
 
-bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **result)
+bg_status bg__check_graph(bg_graph *graph, unsigned what, const void *frame, bg_report **result)
 {
-    checked c = {.graph = graph, .frame = frame};
+    graph_check c = {.graph = graph, .frame = frame};
     bg_report *report = NULL;
     bg_status status;
 
@@ -134,12 +134,12 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
             BG_ERROR_INVALID_ARGUMENT,
             "bg_check: the argument what is %#x; allowed are BG_CHECK_ bits, at least one, out of %#x (BG_CHECK_ALL)",
             what, (unsigned)BG_CHECK_ALL);
-    bg__pending_note();
+    bg__foreign_error_note();
     /* Frames below this one on the stack belong to functions that have returned. */
-    return bg__check(graph, what, __builtin_frame_address(0), result);
+    return bg__check_graph(graph, what, __builtin_frame_address(0), result);
 }
 
-static bg_status fail_with(const bg_graph *graph, const bg_report *report)
+static bg_status fail_with_first_finding(const bg_graph *graph, const bg_report *report)
 {
     bg_finding finding = BG_FINDING_INIT;
     char place[400] = "", more[64] = "";
@@ -163,9 +163,9 @@ bg_status bg__check_is_needed(bg_graph *graph, bool *needed)
     bg_status status;
     bool same;
 
-    BG__TRY(bg__addresses_are_same(graph, &same));
+    BG__TRY(bg__addresses_are_unchanged(graph, &same));
     if (same)
-        BG__TRY(bg__nodes_are_same(graph, &same));
+        BG__TRY(bg__recorded_allocations_are_alive(graph, &same));
     *needed = !same;
 done:
     return status;
@@ -191,15 +191,15 @@ bg_status bg__check_replay(bg_graph *graph)
     if (failed != BG_OK && failed != BG_ERROR_CUDA) /* after a CUDA error the ledger still answers */
         return failed;
     snprintf(text, sizeof text, "%s", bg_last_error());
-    BG__TRY(bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, NULL, &report));
+    BG__TRY(bg__check_graph(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, NULL, &report));
     if (bg_report_count(report) > 0)
         bg__process_report_add(report);
     if (has_fault(report))
-        status = fail_with(graph, report);
+        status = fail_with_first_finding(graph, report);
     else if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
     if (status == BG_OK && failed != BG_OK) {
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         status = failed;
     }
 done:

@@ -6,7 +6,7 @@
 
 /* As bg_check. frame: the stack frame of the public function that the program called; NULL: closures are not
  * checked. */
-bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
+bg_status bg__check_graph(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
 /* Whether memory that tensors or nodes use was freed or moved since the capture, or since the last check without a
  * finding. Cheap: one query for each allocation. */
 bg_status bg__check_is_needed(bg_graph *graph, bool *needed);

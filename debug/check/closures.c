@@ -6,26 +6,26 @@
 #include "debug/memory/maps.h"
 #include "op/region.h"
 
-typedef struct words {
+typedef struct closure_words {
     const unsigned char *bytes;
     size_t count;
-} words;
+} closure_words;
 
 /* The words that a replay of the call gets from the program. Where the program gave only a pointer, that is the pointer
  * alone. */
-static words find_words(const bg_graph *graph, const bg__call *call)
+static closure_words find_closure_words(const bg_graph *graph, const bg__call *call)
 {
-    const void *args = call->broke != NULL ? bg__graph_call_args(graph, call) : NULL;
-    const bg__region_args *region = args != NULL ? bg__region_of(call->op, args) : NULL;
+    const void *args = call->eager_record != NULL ? bg__graph_call_args(graph, call) : NULL;
+    const bg__region_args *region = args != NULL ? bg__region_get_args(call->op, args) : NULL;
 
     if (region == NULL)
-        return (words){NULL, 0};
+        return (closure_words){NULL, 0};
     if (region->keep == NULL)
-        return (words){(const unsigned char *)&region->user, 1};
-    return (words){region->user, region->user != NULL ? region->user_bytes / sizeof(uintptr_t) : 0};
+        return (closure_words){(const unsigned char *)&region->user, 1};
+    return (closure_words){region->user, region->user != NULL ? region->user_bytes / sizeof(uintptr_t) : 0};
 }
 
-static uintptr_t word_at(words in, size_t index)
+static uintptr_t word_at(closure_words in, size_t index)
 {
     uintptr_t word;
     memcpy(&word, in.bytes + index * sizeof word, sizeof word);
@@ -33,11 +33,11 @@ static uintptr_t word_at(words in, size_t index)
 }
 
 /* The finding is a warning: the word may also be padding, or a value that is not set. */
-static void check_words(const bg__call *call, words in, const bg__maps *maps, bg_report *report)
+static void check_closure_words(const bg__call *call, closure_words in, const bg__maps *maps, bg_report *report)
 {
     for (size_t i = 0; i < in.count; i++) {
         uintptr_t word = word_at(in, i);
-        if (!bg__maps_is_gone(maps, word))
+        if (!bg__maps_is_dead_frame(maps, word))
             continue;
         bg__report_add(report, "dangling", BG_WARNING, call, (const void *)word,
                        "let it hold values (in C++ [=]), or point to what lives as long as the graph",
@@ -54,10 +54,10 @@ bg_status bg__check_closures(bg_graph *graph, const void *frame, bg_report *repo
     bg_status status = BG_OK;
 
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
-        words in = find_words(graph, call);
+        closure_words in = find_closure_words(graph, call);
         if (in.count > 0 && maps.list == NULL)
-            BG__TRY(bg__maps_take(&maps, frame));
-        check_words(call, in, &maps, report);
+            BG__TRY(bg__maps_read(&maps, frame));
+        check_closure_words(call, in, &maps, report);
     }
 done:
     bg__maps_free(&maps);

@@ -31,7 +31,7 @@ done:
     return status;
 }
 
-size_t bg__early_waits_place(const bg__early_waits *s, const bg__call *call)
+size_t bg__early_waits_call_place(const bg__early_waits *s, const bg__call *call)
 {
     const bg__placed_call wanted = {call->members != NULL ? call->members[0] : call, 0};
     const bg__placed_call *found = bsearch(&wanted, s->calls, s->call_count, sizeof wanted, compare_placed_calls);
@@ -62,15 +62,15 @@ static int compare_placed_waits(const void *a, const void *b)
 static bg_status place_waits(bg__early_waits *s, const bg_graph *graph)
 {
     int count;
-    const bg__wait *waits = bg__graph_waits(graph, &count);
+    const bg__stream_wait *waits = bg__graph_waits(graph, &count);
     bg_status status = BG_OK;
 
     if (s->waits != NULL)
         return BG_OK;
     BG__TRY(BG__ALLOCATE(s->waits, count, "waits"));
     for (int i = 0; i < count; i++)
-        s->waits[i] = (bg__placed_wait){&waits[i], bg__early_waits_place(s, waits[i].waited_after),
-                                        bg__early_waits_place(s, waits[i].recorded_after)};
+        s->waits[i] = (bg__placed_wait){&waits[i], bg__early_waits_call_place(s, waits[i].waited_after),
+                                        bg__early_waits_call_place(s, waits[i].recorded_after)};
     s->wait_count = (size_t)count;
     qsort(s->waits, s->wait_count, sizeof *s->waits, compare_placed_waits);
 done:
@@ -92,11 +92,11 @@ static size_t count_waits_before(const bg__early_waits *s, const bg__placed_wait
     return low;
 }
 
-const bg__wait *bg__early_waits_find(const bg__early_waits *s, const bg__call *earlier, const bg__call *later)
+const bg__stream_wait *bg__early_waits_find(const bg__early_waits *s, const bg__call *earlier, const bg__call *later)
 {
-    const bg__wait wanted = {.waiter = later->stream, .on = earlier->stream};
-    size_t first = bg__early_waits_place(s, earlier);
-    size_t end = count_waits_before(s, &(bg__placed_wait){&wanted, bg__early_waits_place(s, later), 0});
+    const bg__stream_wait wanted = {.waiter = later->stream, .on = earlier->stream};
+    size_t first = bg__early_waits_call_place(s, earlier);
+    size_t end = count_waits_before(s, &(bg__placed_wait){&wanted, bg__early_waits_call_place(s, later), 0});
 
     while (end-- > 0 && earlier->stream != later->stream) {
         const bg__placed_wait *at = &s->waits[end];

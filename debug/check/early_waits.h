@@ -12,7 +12,7 @@ typedef struct bg__placed_call {
 
 /* A wait of the graph, and the places of its calls. */
 typedef struct bg__placed_wait {
-    const bg__wait *wait;
+    const bg__stream_wait *wait;
     size_t waited_after, recorded_after;
 } bg__placed_wait;
 
@@ -27,10 +27,11 @@ typedef struct bg__early_waits {
 /* Lists the calls and waits of the graph, once. Errors: OUT_OF_MEMORY. */
 bg_status bg__early_waits_list(bg__early_waits *waits, const bg_graph *graph);
 /* The place of the call in the pass; the place of a run is that of its first call. */
-size_t bg__early_waits_place(const bg__early_waits *waits, const bg__call *call);
+size_t bg__early_waits_call_place(const bg__early_waits *waits, const bg__call *call);
 /* The last wait before `later` in which its stream waits for the stream of `earlier`. The awaited work ends before
  * `earlier`, since the calls would have an order otherwise. NULL: there is no such wait. */
-const bg__wait *bg__early_waits_find(const bg__early_waits *waits, const bg__call *earlier, const bg__call *later);
+const bg__stream_wait *bg__early_waits_find(const bg__early_waits *waits, const bg__call *earlier,
+                                            const bg__call *later);
 void bg__early_waits_free(bg__early_waits *waits);
 
 #endif

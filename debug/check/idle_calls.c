@@ -3,7 +3,7 @@
 #include "debug/memory/tensors.h"
 
 /* Whether an input of the call has the same memory: then the call may have had nothing to do. */
-static bool is_in_place(const bg__call *call, const bg_tensor *output)
+static bool output_is_input(const bg__call *call, const bg_tensor *output)
 {
     bg__field_tensor t = {0};
     while (bg__field_tensor_next(call->op, call->kept, &t))
@@ -14,7 +14,7 @@ static bool is_in_place(const bg__call *call, const bg_tensor *output)
 
 /* Finds the first output that the call only writes. Otherwise finds one that it also reads, which it may have left
  * unchanged. */
-static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool *any)
+static bg_status find_written_output(const bg__call *call, bg__field_tensor *found, bool *any)
 {
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
@@ -22,9 +22,9 @@ static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool
     *any = false;
     while (bg__field_tensor_next(call->op, call->kept, &t)) {
         bool reached;
-        if (!t.output || (*any && t.input) || is_in_place(call, t.tensor))
+        if (!t.output || (*any && t.input) || output_is_input(call, t.tensor))
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (!reached)
             continue;
         *found = t;
@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-static bool is_inside(const bg__call *call, const bg__call *parent)
+static bool is_inside_call(const bg__call *call, const bg__call *parent)
 {
     for (const bg__call *at = call->parent; at != NULL && parent != NULL; at = at->parent)
         if (at == parent)
@@ -44,7 +44,7 @@ static bool is_inside(const bg__call *call, const bg__call *parent)
     return false;
 }
 
-static bg_status report_idle(const bg__call *call, bg_report *report, bool *reported)
+static bg_status report_idle_call(const bg__call *call, bg_report *report, bool *reported)
 {
     bg__field_tensor output;
     bg_status status = BG_OK;
@@ -52,7 +52,7 @@ static bg_status report_idle(const bg__call *call, bg_report *report, bool *repo
     *reported = false;
     if (call->kept == NULL || !bg__call_is_idle(call))
         return BG_OK;
-    BG__TRY(find_output(call, &output, reported));
+    BG__TRY(find_written_output(call, &output, reported));
     if (*reported)
         bg__report_add(report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
                        "%s left no work in the graph, although %s is its output: it launched nothing, or launched on a "
@@ -62,7 +62,7 @@ done:
     return status;
 }
 
-bg_status bg__check_absent(bg_graph *graph, bg_report *report)
+bg_status bg__check_idle_calls(bg_graph *graph, bg_report *report)
 {
     const bg__call *root = bg__graph_root(graph);
     bg_status status = BG_OK;
@@ -70,14 +70,14 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
     bool reported;
 
     for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call)) {
-        if (is_inside(call, parent))
+        if (is_inside_call(call, parent))
             continue;
-        BG__TRY(report_idle(call, report, &reported));
+        BG__TRY(report_idle_call(call, report, &reported));
         if (reported)
             parent = call;
     }
     for (const bg__call *run = root->runs; run != NULL; run = run->last_run)
-        BG__TRY(report_idle(run, report, &reported));
+        BG__TRY(report_idle_call(run, report, &reported));
 done:
     return status;
 }

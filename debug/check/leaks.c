@@ -10,41 +10,41 @@
 #include "debug/memory/tensors.h"
 
 /* An output of a call that was captured. */
-typedef struct watch {
+typedef struct watched_output {
     const bg__call *call;
     char name[96];
     const bg_tensor *tensor;
     unsigned char *before; /* its contents before the capture */
     bool changed;
-} watch;
+} watched_output;
 
 struct bg__leaks {
     bg_graph *graph;
     cudaStream_t stream;
     bg__spans ignored; /* memory that eager bodies may write, and memory that belongs to the capture */
-    bg__spans watched;
-    bg__spans gone;     /* watched memory that the capture has freed or reused */
-    bg__snapshot image; /* the contents of the watched outputs */
-    watch *list;
+    bg__spans watched_memory;
+    bg__spans freed_memory; /* watched memory that the capture has freed or reused */
+    bg__snapshot image;     /* the contents of the watched outputs */
+    watched_output *list;
     size_t count, capacity;
 };
-typedef struct bg__leaks search;
+typedef struct bg__leaks leak_search;
 
-static uintptr_t end_of(const bg_tensor *tensor)
+static uintptr_t tensor_end(const bg_tensor *tensor)
 {
     return (uintptr_t)tensor->data + bg_tensor_bytes(tensor);
 }
 
-static bool is_ignored(const search *s, const bg_tensor *tensor)
+static bool is_ignored_tensor(const leak_search *s, const bg_tensor *tensor)
 {
-    return bg__spans_overlap(&s->ignored, (uintptr_t)tensor->data, end_of(tensor));
+    return bg__spans_overlap(&s->ignored, (uintptr_t)tensor->data, tensor_end(tensor));
 }
 
 /* ---- outputs to watch ---- */
 
 /* Whether the body of an eager call runs during a capture without launches. It does if the op has a capture stub, or if
  * only the body knows the shapes of its outputs, which are in bridge buffers. */
-static bool may_run(const bg__call *call)
+static bool body_may_run(const bg__call *call)
 {
     bool runs = call->op->attributes_.capture_stub != NULL;
     for (size_t i = 0; i < call->own.count; i++)
@@ -52,7 +52,7 @@ static bool may_run(const bg__call *call)
     return call->eager && runs;
 }
 
-static bg_status ignore_blocks(search *s, const bg__call *call)
+static bg_status ignore_call_blocks(leak_search *s, const bg__call *call)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < call->own.count; i++) {
@@ -63,16 +63,16 @@ done:
     return status;
 }
 
-static bg_status ignore(search *s)
+static bg_status ignore_eager_outputs(leak_search *s)
 {
     bg_status status = BG_OK;
 
     for (const bg__call *run = bg__graph_root(s->graph)->runs; run != NULL; run = run->last_run)
-        BG__TRY(ignore_blocks(s, run));
+        BG__TRY(ignore_call_blocks(s, run));
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
-        const void *args = may_run(call) ? bg__graph_call_args(s->graph, call) : NULL;
+        const void *args = body_may_run(call) ? bg__graph_call_args(s->graph, call) : NULL;
         bg__field_tensor t = {0};
-        BG__TRY(ignore_blocks(s, call));
+        BG__TRY(ignore_call_blocks(s, call));
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
             if (t.output)
                 BG__TRY(bg__spans_add_tensor(&s->ignored, t.tensor));
@@ -81,23 +81,23 @@ done:
     return status;
 }
 
-static bg_status watch_output(search *s, const bg__call *call, const bg__field_tensor *t)
+static bg_status watch_output(leak_search *s, const bg__call *call, const bg__field_tensor *t)
 {
     bg_status status;
     bool reached;
 
-    BG__TRY(bg__tensor_reach(t->tensor, &reached));
-    if (!reached || is_ignored(s, t->tensor))
+    BG__TRY(bg__tensor_is_accessible(t->tensor, &reached));
+    if (!reached || is_ignored_tensor(s, t->tensor))
         goto done;
-    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "outputs"));
-    BG__TRY(bg__spans_add_tensor(&s->watched, t->tensor));
-    s->list[s->count] = (watch){.call = call, .tensor = t->tensor};
+    BG__TRY(BG__ARRAY_GROW(s->list, s->count, s->capacity, "outputs"));
+    BG__TRY(bg__spans_add_tensor(&s->watched_memory, t->tensor));
+    s->list[s->count] = (watched_output){.call = call, .tensor = t->tensor};
     memcpy(s->list[s->count++].name, t->name, sizeof t->name);
 done:
     return status;
 }
 
-static bg_status list_outputs(search *s)
+static bg_status list_outputs(leak_search *s)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
@@ -114,7 +114,7 @@ done:
 
 /* Replaces the values by ones that an op does not write. Integers become 0 or 1, since bodies that run may use them as
  * indices. */
-static void overwrite(unsigned char *held, const bg_tensor *tensor)
+static void fill_changed_values(unsigned char *held, const bg_tensor *tensor)
 {
     size_t bytes = bg_tensor_bytes(tensor), element = bg_dtype_bytes(tensor->dtype);
 
@@ -132,11 +132,11 @@ static void overwrite(unsigned char *held, const bg_tensor *tensor)
     }
 }
 
-static bg_status overwrite_all(search *s)
+static bg_status overwrite_outputs(leak_search *s)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < s->count; i++) {
-        watch *w = &s->list[i];
+        watched_output *w = &s->list[i];
         size_t bytes = bg_tensor_bytes(w->tensor);
         w->before = malloc(bytes);
         if (w->before == NULL) {
@@ -144,24 +144,24 @@ static bg_status overwrite_all(search *s)
             goto done;
         }
         BG__TRY(bg__copy_and_wait(w->before, w->tensor->data, bytes, s->stream));
-        overwrite(w->before, w->tensor);
+        fill_changed_values(w->before, w->tensor);
         BG__TRY(bg__copy_and_wait(w->tensor->data, w->before, bytes, s->stream));
     }
     /* Outputs may overlap. */
-    for (watch *w = s->list; w < s->list + s->count; w++)
+    for (watched_output *w = s->list; w < s->list + s->count; w++)
         BG__TRY(bg__copy_and_wait(w->before, w->tensor->data, bg_tensor_bytes(w->tensor), s->stream));
 done:
     return status;
 }
 
-static bg_status compare_all(search *s)
+static bg_status compare_outputs(leak_search *s)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < s->count; i++) {
-        watch *w = &s->list[i];
+        watched_output *w = &s->list[i];
         size_t bytes = bg_tensor_bytes(w->tensor);
         unsigned char *after;
-        if (bg__spans_overlap(&s->gone, (uintptr_t)w->tensor->data, end_of(w->tensor)))
+        if (bg__spans_overlap(&s->freed_memory, (uintptr_t)w->tensor->data, tensor_end(w->tensor)))
             continue;
         after = malloc(bytes);
         if (after == NULL)
@@ -185,7 +185,7 @@ static bool is_called_inside(const bg__call *call, const bg__call *outer)
     return false;
 }
 
-static void report_leak(const watch *w, bg_report *report)
+static void report_leak(const watched_output *w, bg_report *report)
 {
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data, BG__LEAK_ADVICE,
                    "%s of %s was written while the pass was captured: work of the call ran on a stream that is not "
@@ -194,9 +194,9 @@ static void report_leak(const watch *w, bg_report *report)
 }
 
 /* Whether an inner call left no node and has an output that changed. Inner calls follow the outer call in the list. */
-static bool has_inner_leak(const search *s, const watch *w)
+static bool has_inner_leak(const leak_search *s, const watched_output *w)
 {
-    for (const watch *inner = w + 1; inner < s->list + s->count; inner++) {
+    for (const watched_output *inner = w + 1; inner < s->list + s->count; inner++) {
         if (inner->call == w->call)
             continue;
         if (!is_called_inside(inner->call, w->call))
@@ -209,18 +209,18 @@ static bool has_inner_leak(const search *s, const watch *w)
 
 /* Several calls may have an output in the same memory. Reports the calls that left no node, innermost first; if all
  * have nodes, the first one. */
-static bg_status report_leaks(search *s, bg_report *report)
+static bg_status report_leaks(leak_search *s, bg_report *report)
 {
     bg__spans told = {0};
     bg_status status = BG_OK;
 
-    for (watch *w = s->list; w < s->list + s->count; w++)
+    for (watched_output *w = s->list; w < s->list + s->count; w++)
         if (w->changed && bg__call_is_idle(w->call) && !has_inner_leak(s, w)) {
             report_leak(w, report);
             BG__TRY(bg__spans_add_tensor(&told, w->tensor));
         }
-    for (watch *w = s->list; w < s->list + s->count; w++)
-        if (w->changed && !bg__spans_overlap(&told, (uintptr_t)w->tensor->data, end_of(w->tensor))) {
+    for (watched_output *w = s->list; w < s->list + s->count; w++)
+        if (w->changed && !bg__spans_overlap(&told, (uintptr_t)w->tensor->data, tensor_end(w->tensor))) {
             report_leak(w, report);
             BG__TRY(bg__spans_add_tensor(&told, w->tensor));
         }
@@ -232,7 +232,7 @@ done:
 /* ---- begin and end ---- */
 
 /* Finds watched outputs whose memory was freed or reused since. */
-static bg_status find_gone(search *s)
+static bg_status find_freed_outputs(leak_search *s)
 {
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = NULL;
@@ -244,16 +244,18 @@ static bg_status find_gone(search *s)
         uintptr_t address;
         BG__TRY(bg_report_get(report, i, &finding));
         address = (uintptr_t)finding.address;
-        for (size_t k = 0; k < s->watched.count; k++)
-            if (address - s->watched.list[k].begin < s->watched.list[k].end - s->watched.list[k].begin)
-                BG__TRY(bg__spans_add(&s->gone, s->watched.list[k].begin, s->watched.list[k].end));
+        for (size_t k = 0; k < s->watched_memory.count; k++)
+            if (address - s->watched_memory.list[k].begin <
+                s->watched_memory.list[k].end - s->watched_memory.list[k].begin)
+                BG__TRY(
+                    bg__spans_add(&s->freed_memory, s->watched_memory.list[k].begin, s->watched_memory.list[k].end));
     }
 done:
     bg_report_destroy(report);
     return status;
 }
 
-static void dispose(search *s)
+static void free_leak_search(leak_search *s)
 {
     if (s == NULL)
         return;
@@ -261,8 +263,8 @@ static void dispose(search *s)
         free(s->list[i].before);
     free(s->list);
     bg__snapshot_free(&s->image);
-    bg__spans_free(&s->gone);
-    bg__spans_free(&s->watched);
+    bg__spans_free(&s->freed_memory);
+    bg__spans_free(&s->watched_memory);
     bg__spans_free(&s->ignored);
     free(s);
 }
@@ -278,23 +280,23 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
     s->graph = graph;
     s->stream = stream;
     BG__TRY(bg__wait_for_device("bg_check_recapture")); /* for work that uses the tensors, on any stream */
-    BG__TRY(ignore(s));
+    BG__TRY(ignore_eager_outputs(s));
     BG__TRY(list_outputs(s));
-    BG__TRY(find_gone(s));
-    if (s->gone.count > 0)
+    BG__TRY(find_freed_outputs(s));
+    if (s->freed_memory.count > 0)
         goto done; /* the memory no longer belongs to the pass */
-    BG__TRY(bg__snapshot_add_all(&s->image, &s->watched, stream));
-    status = overwrite_all(s);
+    BG__TRY(bg__snapshot_add_all(&s->image, &s->watched_memory, stream));
+    status = overwrite_outputs(s);
     if (status != BG_OK) {
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__snapshot_restore(&s->image, NULL, stream);
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         goto done;
     }
     *leaks = s;
     s = NULL;
 done:
-    dispose(s);
+    free_leak_search(s);
     return status;
 }
 
@@ -306,16 +308,16 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
     if (s == NULL)
         return BG_OK;
     BG__TRY(bg__wait_for_device("bg_check_recapture")); /* for leaked work, on any stream */
-    BG__TRY(find_gone(s));
+    BG__TRY(find_freed_outputs(s));
     if (report != NULL) {
-        BG__TRY(compare_all(s));
+        BG__TRY(compare_outputs(s));
         BG__TRY(report_leaks(s, report));
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__snapshot_restore(&s->image, &s->gone, s->stream);
+    restored = bg__snapshot_restore(&s->image, &s->freed_memory, s->stream);
     if (restored == BG_OK || status != BG_OK)
-        bg__fail_restore(text);
-    dispose(s);
+        bg__error_set_text(text);
+    free_leak_search(s);
     return status != BG_OK ? status : restored;
 }

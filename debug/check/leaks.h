@@ -19,6 +19,6 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
 bg_status bg__leaks_end(bg__leaks *leaks, bg_report *report);
 
 /* BG_CHECK_LEAKS: captured calls with outputs that left no node in the graph (idle_calls.c). */
-bg_status bg__check_absent(bg_graph *graph, bg_report *report);
+bg_status bg__check_idle_calls(bg_graph *graph, bg_report *report);
 
 #endif

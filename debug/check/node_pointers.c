@@ -13,13 +13,14 @@
 
 /* ---- words ---- */
 
-static bg_status visit_parameter(const bg__node *node, const bg__parameter *parameter, bg__held_visit visit, void *user)
+static bg_status visit_parameter(const bg__node *node, const bg__parameter *parameter, bg__node_pointer_visit visit,
+                                 void *user)
 {
     bg_status status = BG_OK;
     size_t at = (sizeof(uint64_t) - parameter->offset % sizeof(uint64_t)) % sizeof(uint64_t);
 
     for (; at + sizeof(uint64_t) <= parameter->bytes; at += sizeof(uint64_t)) {
-        bg__held held = {.node = node, .parameter = parameter->index, .offset = at};
+        bg__node_pointer held = {.node = node, .parameter = parameter->index, .offset = at};
         uint64_t word;
         memcpy(&word, (const char *)parameter->value + at, sizeof word);
         if (!bg__pointer_may_be(word))
@@ -32,30 +33,31 @@ done:
     return status;
 }
 
-static bg_status visit_end(const bg__node *node, bg__end_kind which, const bg__end *end, bg__held_visit visit,
-                           void *user)
+static bg_status visit_range(const bg__node *node, bg__copy_side which, const bg__node_range *end,
+                             bg__node_pointer_visit visit, void *user)
 {
-    bg__held held = {.node = node, .is_end = true, .which = which, .alone = true, .address = (uintptr_t)end->address};
+    bg__node_pointer held = {
+        .node = node, .is_end = true, .which = which, .alone = true, .address = (uintptr_t)end->address};
     return visit(user, &held);
 }
 
-bg_status bg__node_addresses(const bg__node *node, bg__held_visit visit, void *user)
+bg_status bg__node_visit_pointers(const bg__node *node, bg__node_pointer_visit visit, void *user)
 {
     bg__parameter parameter;
     bg_status status = BG_OK;
-    bg__end end;
+    bg__node_range end;
 
     for (int i = 0; bg__node_parameter(node, i, &parameter); i++)
         BG__TRY(visit_parameter(node, &parameter, visit, user));
-    if (bg__copy_end(node, BG__SOURCE, &end))
-        BG__TRY(visit_end(node, BG__SOURCE, &end, visit, user));
-    if (bg__copy_end(node, BG__DESTINATION, &end) || bg__fill_end(node, &end))
-        BG__TRY(visit_end(node, BG__DESTINATION, &end, visit, user));
+    if (bg__memcpy_node_range(node, BG__SOURCE, &end))
+        BG__TRY(visit_range(node, BG__SOURCE, &end, visit, user));
+    if (bg__memcpy_node_range(node, BG__DESTINATION, &end) || bg__memset_node_range(node, &end))
+        BG__TRY(visit_range(node, BG__DESTINATION, &end, visit, user));
 done:
     return status;
 }
 
-const char *bg__held_text(const bg__held *held, char *text, size_t bytes)
+const char *bg__node_pointer_text(const bg__node_pointer *held, char *text, size_t bytes)
 {
     if (held->is_end)
         snprintf(text, bytes, "the node's %s", held->which == BG__SOURCE ? "source" : "destination");
@@ -66,7 +68,7 @@ const char *bg__held_text(const bg__held *held, char *text, size_t bytes)
     return text;
 }
 
-bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own)
+bg_status bg__nodes_list_allocations(const bg__nodes *nodes, bg__allocations *own)
 {
     unsigned long long number = 1;
     bg_status status = BG_OK;
@@ -83,7 +85,7 @@ done:
 
 /* ---- allocations that a graph uses ---- */
 
-bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes)
+bg_status bg__recorded_allocations_get(bg_graph *graph, bg__allocations **notes)
 {
     bg__tools *tools;
     bg_status status;
@@ -100,7 +102,7 @@ done:
     return status;
 }
 
-void bg__nodes_forget(bg_graph *graph)
+void bg__recorded_allocations_clear(bg_graph *graph)
 {
     bg__tools *tools = bg__tools_find(graph);
     if (tools != NULL && tools->used != NULL)
@@ -110,40 +112,40 @@ void bg__nodes_forget(bg_graph *graph)
 /* ---- the scan ---- */
 
 /* The nodes that point into one allocation that was freed. */
-typedef struct loss {
+typedef struct lost_allocation {
     bg__allocation was;
-    bool reused;    /* another allocation has the memory now */
-    bg__held first; /* the first pointer into it */
-    bg__about about;
-} loss;
+    bool reused;            /* another allocation has the memory now */
+    bg__node_pointer first; /* the first pointer into it */
+    bg__finding_calls about;
+} lost_allocation;
 
-typedef struct scan {
+typedef struct pointer_scan {
     const bg__nodes *nodes;
     bg__allocations *notes;
     bg__allocations own;
     bg__allocations now; /* live allocations found in this scan; each is queried once */
     bg_report *report;   /* NULL: only record the allocations */
     bool faults;         /* a node certainly points into freed memory, reported or not */
-    loss *losses;
-    size_t loss_count, loss_capacity;
-} scan;
+    lost_allocation *lost_allocations;
+    size_t lost_count, lost_capacity;
+} pointer_scan;
 
 /* Whether the report has a finding on this memory for the call. */
-static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
+static bool is_reported(const bg_report *report, const bg__call *call, const bg__allocation *was)
 {
     bg_finding finding = BG_FINDING_INIT;
     for (int i = 0; call != NULL && i < bg_report_count(report); i++)
-        if (bg_report_get(report, i, &finding) == BG_OK && bg__finding_is_about(&finding, call->name) &&
+        if (bg_report_get(report, i, &finding) == BG_OK && bg__finding_has_call(&finding, call->name) &&
             bg__allocation_has(was, (uintptr_t)finding.address))
             return true;
     return false;
 }
 
 /* Pointers share an entry for each freed allocation; a node that no call has captured has an entry of its own. */
-static loss *find_loss(scan *s, const bg__held *held, const bg__allocation *was)
+static lost_allocation *find_lost_allocation(pointer_scan *s, const bg__node_pointer *held, const bg__allocation *was)
 {
-    for (size_t i = 0; i < s->loss_count && held->node->call != NULL; i++) {
-        loss *l = &s->losses[i];
+    for (size_t i = 0; i < s->lost_count && held->node->call != NULL; i++) {
+        lost_allocation *l = &s->lost_allocations[i];
         if (l->was.id == was->id && l->was.base == was->base && l->first.alone == held->alone &&
             l->first.node->call != NULL)
             return l;
@@ -151,29 +153,30 @@ static loss *find_loss(scan *s, const bg__held *held, const bg__allocation *was)
     return NULL;
 }
 
-static bg_status add_loss(scan *s, const bg__held *held, const bg__allocation *was, bool reused)
+static bg_status add_lost_allocation(pointer_scan *s, const bg__node_pointer *held, const bg__allocation *was,
+                                     bool reused)
 {
-    loss *l = find_loss(s, held, was);
+    lost_allocation *l = find_lost_allocation(s, held, was);
     bg_status status = BG_OK;
 
     s->faults |= held->alone;
-    if (is_told(s->report, held->node->call, was))
+    if (is_reported(s->report, held->node->call, was))
         return BG_OK;
     if (l == NULL) {
-        BG__TRY(BG__GROW(s->losses, s->loss_count, s->loss_capacity, "findings of a graph"));
-        l = &s->losses[s->loss_count++];
-        *l = (loss){.was = *was, .reused = reused, .first = *held};
+        BG__TRY(BG__ARRAY_GROW(s->lost_allocations, s->lost_count, s->lost_capacity, "findings of a graph"));
+        l = &s->lost_allocations[s->lost_count++];
+        *l = (lost_allocation){.was = *was, .reused = reused, .first = *held};
     }
     if (held->node->call != NULL)
-        BG__TRY(bg__about_add(&l->about, held->node->call));
+        BG__TRY(bg__finding_calls_add(&l->about, held->node->call));
 done:
     return status;
 }
 
-static void report_loss(const scan *s, const loss *l)
+static void report_lost_allocation(const pointer_scan *s, const lost_allocation *l)
 {
     const bg__allocation *was = &l->was;
-    const bg__held *held = &l->first;
+    const bg__node_pointer *held = &l->first;
     const bg_site freed = bg__frees_find(was->base);
     char label[512], place[64], where[300] = "";
 
@@ -182,8 +185,8 @@ static void report_loss(const scan *s, const loss *l)
     else if (freed.file != NULL)
         snprintf(where, sizeof where, ", at %s", freed.file);
     bg__node_label(s->nodes, held->node, label, sizeof label);
-    bg__held_text(held, place, sizeof place);
-    bg__report_add_about(
+    bg__node_pointer_text(held, place, sizeof place);
+    bg__report_add_for_calls(
         s->report, l->reused ? "reused" : "dangling", held->alone ? BG_FAULT : BG_WARNING, &l->about,
         (const void *)held->address, "keep memory that the graph uses allocated as long as the graph, or capture again",
         "%s is %p, in memory that was freed after the capture%s%s%s: offset %zu in the block of %zu bytes at %p; %s",
@@ -193,7 +196,7 @@ static void report_loss(const scan *s, const loss *l)
 }
 
 /* Queries the driver for the allocation that holds address now, once in a scan; id 0: none. */
-static bg_status find_now(scan *s, uintptr_t address, bg__allocation *now)
+static bg_status find_current_allocation(pointer_scan *s, uintptr_t address, bg__allocation *now)
 {
     const bg__allocation *known = bg__allocations_find(&s->now, address);
     bg_status status = BG_OK;
@@ -209,29 +212,29 @@ done:
     return status;
 }
 
-static bg_status check_held_pointer(void *user, const bg__held *held)
+static bg_status check_node_pointer(void *user, const bg__node_pointer *held)
 {
-    scan *s = user;
+    pointer_scan *s = user;
     const bg__allocation *was = bg__allocations_find(s->notes, held->address);
     bg__allocation now;
     bg_status status = BG_OK;
 
     if (bg__allocations_find(&s->own, held->address) != NULL)
         return BG_OK;
-    BG__TRY(find_now(s, held->address, &now));
+    BG__TRY(find_current_allocation(s, held->address, &now));
     if (was == NULL && now.id != 0)
         BG__TRY(bg__allocations_add(s->notes, &now));
     else if (was != NULL && s->report != NULL && now.id != was->id)
-        BG__TRY(add_loss(s, held, was, now.id != 0));
+        BG__TRY(add_lost_allocation(s, held, was, now.id != 0));
 done:
     return status;
 }
 
 /* Counts the freed ones among the used allocations that hold no tensor. Both lists are in order of their addresses. */
-static bg_status count_freed(const bg_graph *graph, const bg__allocations *used, size_t *freed)
+static bg_status count_freed_allocations(const bg_graph *graph, const bg__allocations *used, size_t *freed)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
-    const bg__noted_order *tensors = &noted->order[BG__DRIVER];
+    const bg__recorded_addresses *noted = bg__graph_recorded_addresses(graph);
+    const bg__owner_index *tensors = &noted->order[BG__DRIVER];
     bg_status status = BG_OK;
     uint64_t now;
     int t = 0;
@@ -243,7 +246,7 @@ static bg_status count_freed(const bg_graph *graph, const bg__allocations *used,
             t++;
         if (t < tensors->count && noted->owners[tensors->list[t]].owner.base == base)
             continue;
-        BG__TRY(bg__driver_generation((const void *)base, &now));
+        BG__TRY(bg__driver_get_generation((const void *)base, &now));
         *freed += now != used->list[i].id;
     }
 done:
@@ -251,35 +254,35 @@ done:
 }
 
 /* Stores the number of freed allocations if no node certainly points into one. */
-static bg_status keep_freed(bg_graph *graph, const scan *s)
+static bg_status store_freed_count(bg_graph *graph, const pointer_scan *s)
 {
     bg__tools *tools = bg__tools_find(graph);
-    return s->report == NULL || s->faults ? BG_OK : count_freed(graph, s->notes, &tools->freed);
+    return s->report == NULL || s->faults ? BG_OK : count_freed_allocations(graph, s->notes, &tools->freed);
 }
 
 bg_status bg__check_nodes(bg_graph *graph, const bg__nodes *nodes, bg_report *report)
 {
-    scan s = {.nodes = nodes, .report = report};
+    pointer_scan s = {.nodes = nodes, .report = report};
     bg_status status;
 
-    BG__TRY(bg__nodes_notes(graph, &s.notes));
-    BG__TRY(bg__nodes_own_memory(nodes, &s.own));
+    BG__TRY(bg__recorded_allocations_get(graph, &s.notes));
+    BG__TRY(bg__nodes_list_allocations(nodes, &s.own));
     for (size_t i = 0; i < nodes->count; i++)
         if (!nodes->node[i].writeback) /* replays change it */
-            BG__TRY(bg__node_addresses(&nodes->node[i], check_held_pointer, &s));
-    for (size_t i = 0; i < s.loss_count; i++)
-        report_loss(&s, &s.losses[i]);
-    BG__TRY(keep_freed(graph, &s));
+            BG__TRY(bg__node_visit_pointers(&nodes->node[i], check_node_pointer, &s));
+    for (size_t i = 0; i < s.lost_count; i++)
+        report_lost_allocation(&s, &s.lost_allocations[i]);
+    BG__TRY(store_freed_count(graph, &s));
 done:
-    for (size_t i = 0; i < s.loss_count; i++)
-        bg__about_free(&s.losses[i].about);
-    free(s.losses);
+    for (size_t i = 0; i < s.lost_count; i++)
+        bg__finding_calls_free(&s.lost_allocations[i].about);
+    free(s.lost_allocations);
     bg__allocations_free(&s.now);
     bg__allocations_free(&s.own);
     return status;
 }
 
-bg_status bg__nodes_are_same(bg_graph *graph, bool *same)
+bg_status bg__recorded_allocations_are_alive(bg_graph *graph, bool *same)
 {
     bg__tools *tools = bg__tools_find(graph);
     bg_status status = BG_OK;
@@ -288,18 +291,18 @@ bg_status bg__nodes_are_same(bg_graph *graph, bool *same)
     *same = true;
     if (tools == NULL || tools->used == NULL)
         return BG_OK;
-    BG__TRY(count_freed(graph, tools->used, &freed));
+    BG__TRY(count_freed_allocations(graph, tools->used, &freed));
     *same = freed == tools->freed;
 done:
     return status;
 }
 
-bg_status bg__nodes_note(bg_graph *graph)
+bg_status bg__recorded_allocations_update(bg_graph *graph)
 {
     bg__nodes nodes = {0};
     bg_status status;
 
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     status = bg__check_nodes(graph, &nodes, NULL);
 done:
     bg__nodes_free(&nodes);

@@ -5,36 +5,37 @@
 #include "addresses.h"
 #include "debug/memory/allocate.h"
 
-static bool overlaps(const bg__note *a, const bg__note *b)
+static bool tensors_overlap(const bg__recorded_tensor *a, const bg__recorded_tensor *b)
 {
     return a->address < b->address + b->bytes && b->address < a->address + a->bytes;
 }
 
-static bool is_output(const bg__note *note)
+static bool is_output_tensor(const bg__recorded_tensor *note)
 {
     return note->field->role != BG_ROLE_IN;
 }
 
 /* An op may work in place: its output is exactly its input. */
-static bool is_in_place(const bg__note *a, const bg__note *b)
+static bool is_in_place(const bg__recorded_tensor *a, const bg__recorded_tensor *b)
 {
-    return a->address == b->address && a->bytes == b->bytes && !(is_output(a) && is_output(b));
+    return a->address == b->address && a->bytes == b->bytes && !(is_output_tensor(a) && is_output_tensor(b));
 }
 
-static void check_pair(const bg_graph *graph, bg_report *report, const bg__note *a, const bg__note *b)
+static void check_tensor_pair(const bg_graph *graph, bg_report *report, const bg__recorded_tensor *a,
+                              const bg__recorded_tensor *b)
 {
     char one[160], other[160];
-    bool both = is_output(a) && is_output(b);
+    bool both = is_output_tensor(a) && is_output_tensor(b);
     uintptr_t begin = a->address > b->address ? a->address : b->address;
     uintptr_t a_end = a->address + a->bytes, b_end = b->address + b->bytes;
 
-    if ((!is_output(a) && !is_output(b)) || !overlaps(a, b) || is_in_place(a, b))
+    if ((!is_output_tensor(a) && !is_output_tensor(b)) || !tensors_overlap(a, b) || is_in_place(a, b))
         return;
     bg__report_add(report, "overlap", both ? BG_FAULT : BG_WARNING, a->call, (const void *)begin,
                    both ? "give each output memory of its own"
                         : "make the output exactly the input, or give it memory of its own",
                    "%s and %s share %zu bytes at %p, and the op writes %s (replays since the capture: %llu)",
-                   bg__note_text(a, one, sizeof one), bg__note_text(b, other, sizeof other),
+                   bg__recorded_tensor_text(a, one, sizeof one), bg__recorded_tensor_text(b, other, sizeof other),
                    (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? "both tensors" : "one of the tensors",
                    (unsigned long long)bg__graph_replays(graph));
 }
@@ -42,43 +43,45 @@ static void check_pair(const bg_graph *graph, bg_report *report, const bg__note 
 /* The recorded tensors of a call are adjacent in the list. */
 static void check_calls(const bg_graph *graph, bg_report *report)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
+    const bg__recorded_addresses *noted = bg__graph_recorded_addresses(graph);
     for (int i = 0; i < noted->count; i++)
-        for (int k = i + 1; k < noted->count && bg__noted_at(noted, i)->call != NULL; k++) {
-            const bg__note *a = bg__noted_at(noted, i), *b = bg__noted_at(noted, k);
+        for (int k = i + 1; k < noted->count && bg__recorded_addresses_get(noted, i)->call != NULL; k++) {
+            const bg__recorded_tensor *a = bg__recorded_addresses_get(noted, i),
+                                      *b = bg__recorded_addresses_get(noted, k);
             if (a->call != b->call)
                 break;
             if (a->offset != b->offset) /* otherwise they are parts of one tensor */
-                check_pair(graph, report, a, b);
+                check_tensor_pair(graph, report, a, b);
         }
 }
 
 /* ---- bridge buffers and scratch ---- */
 
-typedef struct held {
+typedef struct call_block {
     const bg__call *call;
     const bg__block *block;
     size_t next_bridge; /* the index of the next bridge buffer in the list; count: there is none */
-} held;
+} call_block;
 
-static int compare_held_blocks(const void *a, const void *b)
+static int compare_block_addresses(const void *a, const void *b)
 {
-    uintptr_t one = (uintptr_t)((const held *)a)->block->ptr, other = (uintptr_t)((const held *)b)->block->ptr;
+    uintptr_t one = (uintptr_t)((const call_block *)a)->block->ptr,
+              other = (uintptr_t)((const call_block *)b)->block->ptr;
     return (one > other) - (one < other);
 }
 
-static const char *block_name(const held *h)
+static const char *block_name(const call_block *h)
 {
     return h->block->kind == BG__BRIDGE ? "bridge buffer" : "scratch";
 }
 
-static bool is_bridge(const held *h)
+static bool is_bridge(const call_block *h)
 {
     return h->block->kind == BG__BRIDGE;
 }
 
 /* Scratch blocks share their memory with each other: only pairs with a bridge buffer are checked. */
-static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, size_t count)
+static void check_blocks(const bg_graph *graph, bg_report *report, const call_block *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uintptr_t end = (uintptr_t)list[i].block->ptr + list[i].block->bytes;
@@ -95,96 +98,96 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
 }
 
 /* The tensors of all calls, by address. */
-typedef struct tensors {
+typedef struct tensor_index {
     const bg_graph *graph;
     bg__accesses notes; /* in the order of the graph's recorded tensors */
     size_t *found;
-} tensors;
+} tensor_index;
 
-static bg_status list_tensors(tensors *t)
+static bg_status list_tensors(tensor_index *t)
 {
-    const bg__noted *noted = bg__graph_noted(t->graph);
+    const bg__recorded_addresses *noted = bg__graph_recorded_addresses(t->graph);
     bg_status status = BG_OK;
 
     for (int i = 0; i < noted->count; i++) {
-        const bg__note *note = bg__noted_at(noted, i);
+        const bg__recorded_tensor *note = bg__recorded_addresses_get(noted, i);
         BG__TRY(bg__accesses_add(&t->notes,
                                  &(const bg__access){.begin = note->address, .end = note->address + note->bytes}));
     }
     BG__TRY(bg__accesses_sort(&t->notes));
     for (size_t i = 0; i < t->notes.count; i++)
-        bg__accesses_put(&t->notes, i);
+        bg__accesses_insert(&t->notes, i);
     BG__TRY(BG__ALLOCATE(t->found, t->notes.count, "tensors"));
 done:
     return status;
 }
 
-static void free_tensors(tensors *t)
+static void free_tensor_index(tensor_index *t)
 {
-    bg__accesses_clear(&t->notes);
+    bg__accesses_free(&t->notes);
     free(t->found);
 }
 
-static const bg__note *found_note(const tensors *t, size_t number)
+static const bg__recorded_tensor *found_tensor(const tensor_index *t, size_t number)
 {
-    return bg__noted_at(bg__graph_noted(t->graph), (int)t->found[number]);
+    return bg__recorded_addresses_get(bg__graph_recorded_addresses(t->graph), (int)t->found[number]);
 }
 
 /* The pool block of the bridge buffer, found by the tensor of the call that lies in it. */
-static const bg__owner *block_of(const tensors *t, size_t count, const held *h)
+static const bg__owner *find_pool_block(const tensor_index *t, size_t count, const call_block *h)
 {
     for (size_t i = 0; i < count; i++)
-        if (found_note(t, i)->call == h->call && found_note(t, i)->address == (uintptr_t)h->block->ptr)
-            return bg__note_owner(bg__graph_noted(t->graph), found_note(t, i), BG__POOLED);
+        if (found_tensor(t, i)->call == h->call && found_tensor(t, i)->address == (uintptr_t)h->block->ptr)
+            return bg__recorded_tensor_owner(bg__graph_recorded_addresses(t->graph), found_tensor(t, i), BG__POOLED);
     return NULL;
 }
 
 /* Reports tensors of other calls in the memory of a bridge buffer if their block is newer: then the pool has given out
  * the memory twice. An older block was released before the bridge buffer got the memory. */
-static void check_tensors(const tensors *t, bg_report *report, const held *bridge)
+static void check_bridge_tensors(const tensor_index *t, bg_report *report, const call_block *bridge)
 {
     uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;
     size_t count = bg__accesses_find(&t->notes, begin, end, t->found);
-    const bg__owner *mine = block_of(t, count, bridge);
+    const bg__owner *mine = find_pool_block(t, count, bridge);
     char where[160], is[200], was[200];
 
     for (size_t i = 0; mine != NULL && i < count; i++) {
-        const bg__note *note = found_note(t, i);
-        const bg__owner *other = bg__note_owner(bg__graph_noted(t->graph), note, BG__POOLED);
+        const bg__recorded_tensor *note = found_tensor(t, i);
+        const bg__owner *other = bg__recorded_tensor_owner(bg__graph_recorded_addresses(t->graph), note, BG__POOLED);
         if (other == NULL || other->generation <= mine->generation)
             continue;
         bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,
                        "the pool gave the same memory out twice, a bug in breakgraph: please report it",
                        "%s lies in the live bridge buffer of call %s: its %zu bytes at %p are in %s, the bridge buffer "
                        "is in %s (replays since the capture: %llu)",
-                       bg__note_text(note, where, sizeof where), bridge->call->name, note->bytes, (void *)note->address,
-                       bg__owner_text(other, is, sizeof is), bg__owner_text(mine, was, sizeof was),
-                       (unsigned long long)bg__graph_replays(t->graph));
+                       bg__recorded_tensor_text(note, where, sizeof where), bridge->call->name, note->bytes,
+                       (void *)note->address, bg__owner_describe(other, is, sizeof is),
+                       bg__owner_describe(mine, was, sizeof was), (unsigned long long)bg__graph_replays(t->graph));
     }
 }
 
-static bg_status list_blocks_of(const bg__call *call, held **list, size_t *count, size_t *capacity)
+static bg_status list_call_blocks(const bg__call *call, call_block **list, size_t *count, size_t *capacity)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < call->own.count; i++) {
-        BG__TRY(BG__GROW(*list, *count, *capacity, "buffers"));
-        (*list)[(*count)++] = (held){call, &call->own.blocks[i], 0};
+        BG__TRY(BG__ARRAY_GROW(*list, *count, *capacity, "buffers"));
+        (*list)[(*count)++] = (call_block){call, &call->own.blocks[i], 0};
     }
 done:
     return status;
 }
 
-static bg_status list_blocks(const bg_graph *graph, held **list, size_t *count)
+static bg_status list_blocks(const bg_graph *graph, call_block **list, size_t *count)
 {
     size_t capacity = 0, next;
     bg_status status = BG_OK;
 
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        BG__TRY(list_blocks_of(call, list, count, &capacity));
+        BG__TRY(list_call_blocks(call, list, count, &capacity));
     for (const bg__call *run = bg__graph_root(graph)->runs; run != NULL; run = run->last_run)
-        BG__TRY(list_blocks_of(run, list, count, &capacity));
+        BG__TRY(list_call_blocks(run, list, count, &capacity));
     if (*count > 0)
-        qsort(*list, *count, sizeof **list, compare_held_blocks);
+        qsort(*list, *count, sizeof **list, compare_block_addresses);
     next = *count;
     for (size_t i = *count; i-- > 0; next = is_bridge(&(*list)[i]) ? i : next)
         (*list)[i].next_bridge = next;
@@ -194,9 +197,9 @@ done:
 
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
 {
-    tensors t = {.graph = graph};
+    tensor_index t = {.graph = graph};
     size_t count = 0;
-    held *list = NULL;
+    call_block *list = NULL;
     bg_status status;
 
     check_calls(graph, report);
@@ -207,10 +210,10 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
             continue;
         if (t.found == NULL)
             BG__TRY(list_tensors(&t));
-        check_tensors(&t, report, &list[i]);
+        check_bridge_tensors(&t, report, &list[i]);
     }
 done:
-    free_tensors(&t);
+    free_tensor_index(&t);
     free(list);
     return status;
 }

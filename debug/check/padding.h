@@ -8,7 +8,7 @@
 /* Called before a replay of a padded batch, which is in the buffers. Replays with other values in the padding rows of
  * inputs (padding.c says which), and restores memory. Adds a finding "padding" on the first call whose rows of the
  * batch, or whose state, depend on them. Errors: as bg_check_poison. */
-bg_status bg__check_padding(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream,
+bg_status bg__check_padding(bg_graph *graph, const bg__padded_buffer *buffers, size_t count, cudaStream_t stream,
                             bg_report **report);
 
 #endif

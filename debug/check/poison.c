@@ -15,7 +15,7 @@
 static bg_status replay_poisoned(const bg__poison *poison, bg__pattern pattern, bg__poison_bytes *outputs, size_t count)
 {
     bg_status status;
-    BG__TRY(bg__poison_prepare(poison, pattern));
+    BG__TRY(bg__poison_fill_memory(poison, pattern));
     BG__TRY(bg__replay_enter(poison->graph, poison->stream));
     status = bg__replay_steps(poison->graph, poison->stream);
     BG__TRY(bg__replay_leave(poison->graph, poison->stream, status));
@@ -27,7 +27,7 @@ done:
 
 /* ---- outputs ---- */
 
-static bg_status check_outputs(const bg_tensor *outputs, size_t count)
+static bg_status validate_outputs(const bg_tensor *outputs, size_t count)
 {
     bg_status status = BG_OK;
     if (outputs == NULL && count > 0)
@@ -38,7 +38,7 @@ static bg_status check_outputs(const bg_tensor *outputs, size_t count)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "bg_check_poison: outputs[%zu] is not a valid tensor (dtype %d, rank %d)", i,
                             (int)outputs[i].dtype, outputs[i].rank);
-        BG__TRY(bg__tensor_reach(&outputs[i], &reached));
+        BG__TRY(bg__tensor_is_accessible(&outputs[i], &reached));
         if (!reached && bg_tensor_bytes(&outputs[i]) > 0)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "bg_check_poison: outputs[%zu] is not in memory that the device can access", i);
@@ -64,8 +64,8 @@ static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg_
     return found;
 }
 
-static void report_output(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes,
-                          const bg__poison_count *count)
+static void report_unwritten_output(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes,
+                                    const bg__poison_count *count)
 {
     bg__field_tensor field = {0};
     const bg__call *call;
@@ -79,7 +79,7 @@ static void report_output(const bg__poison *poison, size_t number, const bg__poi
     bg__poison_report_unwritten(poison, call, call != NULL ? field.name : name, bytes, count);
 }
 
-static void report_unrepeatable(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes)
+static void report_varying_output(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes)
 {
     bg__field_tensor field = {0};
     const bg__call *call = find_writer(poison->graph, bytes->address + bytes->at, &field);
@@ -92,7 +92,7 @@ static void report_unrepeatable(const bg__poison *poison, size_t number, const b
                    call != NULL ? field.name : name);
 }
 
-static bool is_dependent(const bg__poison_bytes *bytes)
+static bool depends_on_pattern(const bg__poison_bytes *bytes)
 {
     return bg__poison_compare(bytes).differing > 0;
 }
@@ -108,16 +108,16 @@ static bg_status repeat_patterns(const bg__poison *poison, bg__poison_bytes *out
             BG__TRY(replay_poisoned(poison, (bg__pattern)p, outputs, count));
         *differs = false;
         for (size_t i = 0; i < count; i++)
-            *differs |= is_dependent(&outputs[i]);
+            *differs |= depends_on_pattern(&outputs[i]);
     }
     for (size_t i = 0; i < count; i++)
-        if (outputs[i].varies && !is_dependent(&outputs[i]))
-            report_unrepeatable(poison, i, &outputs[i]);
+        if (outputs[i].varies && !depends_on_pattern(&outputs[i]))
+            report_varying_output(poison, i, &outputs[i]);
 done:
     return status;
 }
 
-static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, size_t count)
+static bg_status check_replays(const bg__poison *poison, bg__poison_bytes *outputs, size_t count)
 {
     bool differs = false, found = false;
     bg_status status = BG_OK;
@@ -128,7 +128,7 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
         bg__poison_count changed = bg__poison_compare(&outputs[i]);
         differs |= changed.differing > 0;
         if (changed.unwritten > 0)
-            report_output(poison, i, &outputs[i], &changed);
+            report_unwritten_output(poison, i, &outputs[i], &changed);
     }
     if (differs)
         BG__TRY(repeat_patterns(poison, outputs, count, &differs));
@@ -147,17 +147,17 @@ done:
 
 static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, const bg_tensor *outputs, size_t count)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__footprint *f = &poison->footprint;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__wait_for_device("bg_check_poison")); /* for work that uses the tensors, on any stream */
-    BG__TRY(bg__footprint_take(f, poison->graph));
+    BG__TRY(bg__footprint_compute(f, poison->graph));
     BG__TRY(bg__spans_add_all(&poison->poisoned, &f->unread));
     for (size_t i = 0; i < count; i++) {
         uintptr_t begin = (uintptr_t)outputs[i].data, end = begin + bg_tensor_bytes(&outputs[i]);
-        bg_tensor compared = bg__tensor_of_batch(bg__graph_root(poison->graph), &outputs[i]);
+        bg_tensor compared = bg__tensor_batch_rows(bg__graph_root(poison->graph), &outputs[i]);
         bytes[i] = (bg__poison_bytes){.address = begin,
                                       .bytes = bg_tensor_bytes(&compared),
                                       .element = bg_dtype_bytes(compared.dtype),
@@ -167,7 +167,7 @@ static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, con
     }
     BG__TRY(bg__snapshot_add_all(&poison->image, &f->all, poison->stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -181,10 +181,10 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__NEED(report);
     *report = NULL;
     BG__NEED(graph);
-    bg__pending_note();
+    bg__foreign_error_note();
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check_poison: stream is NULL; create a stream and use that");
-    BG__TRY(check_outputs(outputs, count));
+    BG__TRY(validate_outputs(outputs, count));
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     BG__TRY(BG__ALLOCATE(bytes, count, "outputs"));
     BG__TRY(bg__check_addresses(graph, poison.report));
@@ -192,7 +192,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
         bool in_tool;
         BG__TRY(prepare_poison(&poison, bytes, outputs, count));
         in_tool = bg__tool_enter();
-        status = check_all(&poison, bytes, count);
+        status = check_replays(&poison, bytes, count);
         bg__tool_leave(in_tool);
     }
 done:

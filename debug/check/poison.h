@@ -37,11 +37,11 @@ struct bg__poison;
 struct bg__field_tensor;
 /* How another check than bg_check_poison uses these replays (padding.c). */
 typedef struct bg__poison_check {
-    /* Called at the end of bg__poison_prepare. */
+    /* Called at the end of bg__poison_fill_memory. */
     bg_status (*fill)(const struct bg__poison *poison, bg__pattern pattern);
     /* Whether an output of a call is compared. *compared: the part of it. */
-    bool (*judges)(const struct bg__poison *poison, const bg__call *call, const struct bg__field_tensor *t,
-                   bg_tensor *compared);
+    bool (*is_compared_output)(const struct bg__poison *poison, const bg__call *call, const struct bg__field_tensor *t,
+                               bg_tensor *compared);
     /* Reports an output if it differs between patterns. Returns false if it does not. */
     bool (*report)(const struct bg__poison *poison, const bg__call *call, const char *name, const bg_tensor *compared,
                    const bg__poison_bytes *bytes);
@@ -61,7 +61,7 @@ typedef struct bg__poison {
 /* Ends a check: restores memory, frees the members of poison, and sets *report if status and the restore are OK. */
 bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **report);
 /* Restores memory, and fills with the pattern the memory that no op may read, or the padding rows. */
-bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
+bg_status bg__poison_fill_memory(const bg__poison *poison, bg__pattern pattern);
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
                                  const bg__poison_bytes *bytes, const bg__poison_count *count);
 

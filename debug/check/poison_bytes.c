@@ -15,7 +15,7 @@ static bool is_near(const unsigned char *a, const unsigned char *b, size_t bytes
     return x > y ? x - y <= steps : y - x <= steps;
 }
 
-static bg_status compare_again(bg__poison_bytes *bytes, const unsigned char *before, const unsigned char *now)
+static bg_status compare_with_earlier(bg__poison_bytes *bytes, const unsigned char *before, const unsigned char *now)
 {
     const size_t size = bytes->element;
     for (size_t i = 0; i < bytes->bytes / size; i++) {
@@ -38,22 +38,22 @@ static bg_status compare_again(bg__poison_bytes *bytes, const unsigned char *bef
 
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     unsigned char *now = malloc(bytes->bytes + 1);
     bg_status status;
 
     if (now == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of a tensor", bytes->bytes);
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__copy_and_wait(now, (const void *)bytes->address, bytes->bytes, stream));
     if (bytes->held[pattern] != NULL) {
-        BG__TRY(compare_again(bytes, bytes->held[pattern], now));
+        BG__TRY(compare_with_earlier(bytes, bytes->held[pattern], now));
     } else {
         bytes->held[pattern] = now;
         now = NULL;
     }
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     free(now);
     return status;
 }
@@ -103,7 +103,7 @@ bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
     return count;
 }
 
-bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
+bg_status bg__poison_fill_memory(const bg__poison *poison, bg__pattern pattern)
 {
     bg_status status;
     BG__TRY(bg__snapshot_restore(&poison->image, NULL, poison->stream));
@@ -122,7 +122,7 @@ bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **repor
     snprintf(text, sizeof text, "%s", bg_last_error());
     restored = bg__snapshot_restore(&poison->image, NULL, poison->stream);
     if (status != BG_OK)
-        bg__fail_restore(text);
+        bg__error_set_text(text);
     else
         status = restored;
     if (status == BG_OK)

@@ -10,55 +10,55 @@
 enum { TRIES = 3 }; /* walks with each pattern: an output that differs between two of them varies by itself */
 
 /* An output of a call, read when the call had run. */
-typedef struct record {
+typedef struct recorded_output {
     const bg__call *call;
     const void *args;
     char name[96];
     bg_tensor compared;
     bg__poison_bytes bytes;
-} record;
+} recorded_output;
 
-typedef struct recording {
+typedef struct output_recording {
     const bg__poison *poison;
     bg__pattern pattern;
-    record *list;
+    recorded_output *list;
     size_t count, capacity;
-    bool begun;   /* the first replay has filled the list */
-    size_t next;  /* the next output of this replay */
-    bool strayed; /* this replay makes other calls than the first */
-} recording;
+    bool begun;        /* the first replay has filled the list */
+    size_t next;       /* the next output of this replay */
+    bool calls_differ; /* this replay makes other calls than the first */
+} output_recording;
 
-static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
+static bg_status record_output(output_recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
 {
     uintptr_t address = (uintptr_t)t->tensor->data;
-    bg_tensor compared = bg__tensor_of_batch(call, t->tensor);
+    bg_tensor compared = bg__tensor_batch_rows(call, t->tensor);
     size_t bytes;
     bg_status status;
     bool reached;
-    record *at;
+    recorded_output *at;
 
-    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    BG__TRY(bg__tensor_is_accessible(t->tensor, &reached));
     if (r->poison->check != NULL)
-        reached = r->poison->check->judges(r->poison, call, t, &compared) && reached;
-    if (!reached || r->strayed)
+        reached = r->poison->check->is_compared_output(r->poison, call, t, &compared) && reached;
+    if (!reached || r->calls_differ)
         goto done;
     bytes = bg_tensor_bytes(&compared);
     if (!r->begun) {
-        BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs of calls"));
+        BG__TRY(BG__ARRAY_GROW(r->list, r->count, r->capacity, "outputs of calls"));
         at = &r->list[r->count++];
-        *at = (record){.call = call,
-                       .args = args,
-                       .compared = compared,
-                       .bytes = {.address = address,
-                                 .bytes = bytes,
-                                 .element = bg_dtype_bytes(t->tensor->dtype),
-                                 .poisoned = &r->poison->poisoned}};
+        *at = (recorded_output){.call = call,
+                                .args = args,
+                                .compared = compared,
+                                .bytes = {.address = address,
+                                          .bytes = bytes,
+                                          .element = bg_dtype_bytes(t->tensor->dtype),
+                                          .poisoned = &r->poison->poisoned}};
         snprintf(at->name, sizeof at->name, "%s", t->name);
     } else {
         at = &r->list[r->next];
-        r->strayed =
+        r->calls_differ =
             r->next == r->count || at->call != call || at->bytes.address != address || at->bytes.bytes != bytes;
-        if (r->strayed)
+        if (r->calls_differ)
             goto done;
     }
     r->next++;
@@ -69,7 +69,7 @@ done:
 
 static bg_status record_call(void *user, const bg__call *call, const void *args, bool late)
 {
-    recording *r = user;
+    output_recording *r = user;
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-static bg_status replay_recorded(recording *r, bg__pattern pattern)
+static bg_status replay_recorded(output_recording *r, bg__pattern pattern)
 {
     const bg__walk_options options = {.after = record_call, .user = r};
     bg_graph *graph = r->poison->graph;
@@ -92,7 +92,7 @@ static bg_status replay_recorded(recording *r, bg__pattern pattern)
     r->pattern = pattern;
     r->next = 0;
     BG__TRY(bg__report_create(&unused, "step", bg__graph_name(graph)));
-    BG__TRY(bg__poison_prepare(r->poison, pattern));
+    BG__TRY(bg__poison_fill_memory(r->poison, pattern));
     BG__TRY(bg__replay_enter(graph, r->poison->stream));
     status = bg__walk(graph, r->poison->stream, &options, unused, &end);
     if (status == BG_OK && end.early)
@@ -105,10 +105,10 @@ done:
 }
 
 /* The latest output before the call that is not fully written where the call reads it. */
-static const record *find_unwritten_input(const recording *r, size_t before)
+static const recorded_output *find_unwritten_input(const output_recording *r, size_t before)
 {
     const bg__call *call = r->list[before].call;
-    const record *found = NULL;
+    const recorded_output *found = NULL;
     bg__field_tensor t = {0};
 
     while (bg__field_tensor_next(call->op, r->list[before].args, &t)) {
@@ -132,7 +132,7 @@ static const record *find_unwritten_input(const recording *r, size_t before)
 
 /* The last call that has the input as an output, if that call left no node in the graph. A call without nodes that has
  * it as BG_INOUT does not count: it may have had nothing to do. */
-static const bg__call *find_idle_writer(const recording *r, const bg__call *reader, const bg_tensor *input)
+static const bg__call *find_idle_writer(const output_recording *r, const bg__call *reader, const bg_tensor *input)
 {
     const bg_graph *graph = r->poison->graph;
     const bg__call *found = NULL;
@@ -148,7 +148,7 @@ static const bg__call *find_idle_writer(const recording *r, const bg__call *read
     return found != NULL && bg__call_is_idle(found) ? found : NULL;
 }
 
-static bool report_idle(const recording *r, const record *at)
+static bool report_idle_writer(const output_recording *r, const recorded_output *at)
 {
     bg__field_tensor t = {0};
     while (bg__field_tensor_next(at->call->op, at->args, &t)) {
@@ -165,10 +165,10 @@ static bool report_idle(const recording *r, const record *at)
     return false;
 }
 
-static bool report_first(const recording *r)
+static bool report_first_dependent(const output_recording *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        const record *at = &r->list[i], *cause;
+        const recorded_output *at = &r->list[i], *cause;
         bg__poison_count count;
         if (at->bytes.held[BG__PATTERNS - 1] == NULL)
             return false; /* the replays differ from here on: some patterns have no record */
@@ -186,7 +186,7 @@ static bool report_first(const recording *r)
             bg__poison_report_unwritten(r->poison, cause->call, cause->name, &cause->bytes, &count);
             return true;
         }
-        if (report_idle(r, at))
+        if (report_idle_writer(r, at))
             return true;
         bg__report_add(r->poison->report, "reads-unwritten", BG_FAULT, at->call, (const void *)at->bytes.address,
                        "look for scratch (bg_scratch) that is read before it is written, and for reads beyond the "
@@ -201,7 +201,7 @@ static bool report_first(const recording *r)
 
 bg_status bg__poison_find_call(const bg__poison *poison, bool *found)
 {
-    recording r = {.poison = poison};
+    output_recording r = {.poison = poison};
     bg_status status = BG_OK;
 
     *found = false;
@@ -210,7 +210,7 @@ bg_status bg__poison_find_call(const bg__poison *poison, bool *found)
             BG__TRY(replay_recorded(&r, (bg__pattern)p));
             r.begun = true;
         }
-    *found = report_first(&r);
+    *found = report_first_dependent(&r);
 done:
     for (size_t i = 0; i < r.count; i++)
         bg__poison_free(&r.list[i].bytes);

@@ -32,9 +32,9 @@ typedef struct owned_node {
     size_t place;
 } owned_node;
 
-typedef struct search {
+typedef struct race_search {
     const bg_graph *graph;
-    bg__owners owners;
+    bg__calls_of_nodes owners;
     void (*each)(void *user, const bg__race *race);
     void *user;
     listed_call *list; /* calls that are searched, segment by segment */
@@ -44,27 +44,27 @@ typedef struct search {
     /* For one segment. */
     bg__layout layout;
     bg__lanes lanes;
-    bool *works;         /* for each node: it accesses memory */
+    bool *has_work;      /* for each node: it accesses memory */
     owned_node *owned;   /* by call */
     racing_call *calls;  /* by rank */
     size_t *ends, *seen; /* ends: the arrays firsts and lasts of all calls; seen: for each lane, its index in firsts of
                           * the last call with a node there */
     bg__accesses accesses;
     size_t *found;
-} search;
+} race_search;
 
-static void free_segment(search *s)
+static void free_segment(race_search *s)
 {
     bg__layout_free(&s->layout);
     bg__lanes_free(&s->lanes);
-    bg__accesses_clear(&s->accesses);
-    free(s->works);
+    bg__accesses_free(&s->accesses);
+    free(s->has_work);
     free(s->owned);
     free(s->calls);
     free(s->ends);
     free(s->seen);
     free(s->found);
-    s->works = NULL;
+    s->has_work = NULL;
     s->owned = NULL;
     s->calls = NULL;
     s->ends = s->seen = s->found = NULL;
@@ -72,7 +72,7 @@ static void free_segment(search *s)
 
 /* ---- order ---- */
 
-static bool is_chain(const bg__layout *l)
+static bool nodes_are_chain(const bg__layout *l)
 {
     if (l->edges + 1 != l->count)
         return l->count == 0;
@@ -85,7 +85,7 @@ static bool is_chain(const bg__layout *l)
 /* A capture makes only edges from earlier to later nodes. If the program has added others, it is not certain which call
  * made a node (src/capture/capture_marks.c), and the wrong call could be reported. In a segment that rules have
  * rewritten it is certain. */
-static bool is_in_order(const bg__layout *l)
+static bool edges_go_forward(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)
         for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
@@ -108,21 +108,21 @@ static bool touches_memory(enum cudaGraphNodeType type)
 }
 
 /* *forks: some calls of the segment may run at the same time. */
-static bg_status read_segment(search *s, int segment, bool *forks)
+static bg_status read_segment(race_search *s, int segment, bool *forks)
 {
     bg__layout *l = &s->layout;
     const bg__segment *of = bg__graph_segment(s->graph, segment);
     bg_status status;
 
     BG__TRY(bg__layout_read(l, of->graph));
-    *forks = !is_chain(l) && (of->origins != NULL || is_in_order(l));
+    *forks = !nodes_are_chain(l) && (of->origins != NULL || edges_go_forward(l));
     if (!*forks)
         goto done;
-    BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->has_work, l->count, "nodes"));
     for (size_t i = 0; i < l->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(l->nodes[i], &type));
-        s->works[i] = touches_memory(type);
+        s->has_work[i] = touches_memory(type);
     }
     BG__TRY(bg__lanes_find(&s->lanes, l));
 done:
@@ -137,7 +137,7 @@ static int compare_owned_nodes(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-static bg_status own_nodes(search *s, int segment)
+static bg_status sort_nodes_by_call(race_search *s, int segment)
 {
     const bg__call **call = s->owners.call + s->owners.first[segment];
     bg_status status;
@@ -151,7 +151,7 @@ done:
 }
 
 /* The nodes of a call; *count: their number. */
-static const owned_node *nodes_of(const search *s, const bg__call *call, size_t *count)
+static const owned_node *find_call_nodes(const race_search *s, const bg__call *call, size_t *count)
 {
     size_t from = 0, end = s->layout.count;
 
@@ -170,10 +170,10 @@ static const owned_node *nodes_of(const search *s, const bg__call *call, size_t 
 
 /* The nodes of a lane run in order, so the first and the last node of the call in a lane stand for all. ends has room
  * for two entries for each node of the call. Returns the number of entries used. */
-static size_t find_ends(search *s, racing_call *c, size_t *ends)
+static size_t find_lane_ends(race_search *s, racing_call *c, size_t *ends)
 {
     size_t count;
-    const owned_node *owned = nodes_of(s, c->call, &count);
+    const owned_node *owned = find_call_nodes(s, c->call, &count);
     const unsigned *position = s->lanes.position;
 
     c->firsts = ends;
@@ -182,7 +182,7 @@ static size_t find_ends(search *s, racing_call *c, size_t *ends)
         size_t node = owned[i].place;
         int lane = s->lanes.lane[node];
         size_t at = s->seen[lane];
-        if (!s->works[node])
+        if (!s->has_work[node])
             continue;
         if (at >= c->lanes || s->lanes.lane[c->firsts[at]] != lane) {
             at = s->seen[lane] = c->lanes++;
@@ -196,7 +196,7 @@ static size_t find_ends(search *s, racing_call *c, size_t *ends)
     return 2 * count;
 }
 
-static size_t first_rank(const search *s, const racing_call *c)
+static size_t first_rank(const race_search *s, const racing_call *c)
 {
     size_t first = SIZE_MAX;
     for (size_t at = 0; at < c->lanes; at++)
@@ -206,7 +206,7 @@ static size_t first_rank(const search *s, const racing_call *c)
 }
 
 /* Whether all work of a comes before all work of b. */
-static bool is_before(search *s, const racing_call *a, const racing_call *b)
+static bool call_is_before(race_search *s, const racing_call *a, const racing_call *b)
 {
     for (size_t to = 0; to < b->lanes; to++)
         for (size_t from = 0; from < a->lanes; from++)
@@ -217,7 +217,7 @@ static bool is_before(search *s, const racing_call *a, const racing_call *b)
 
 /* ---- accesses ---- */
 
-static bg__race_access describe(const search *s, const bg__access *access)
+static bg__race_access describe_access(const race_search *s, const bg__access *access)
 {
     const bg__call *call = s->calls[access->call].call;
     bg__race_access of = {.call = call, .write = access->write};
@@ -236,16 +236,17 @@ static void swap_accesses(bg__race *race)
     race->later = earlier;
 }
 
-static bg_status tell_race(search *s, const bg__access *one, const bg__access *other)
+static bg_status report_found_race(race_search *s, const bg__access *one, const bg__access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
-    bg__race race = {describe(s, one), describe(s, other), begin, (size_t)(end - begin), NULL};
+    bg__race race = {describe_access(s, one), describe_access(s, other), begin, (size_t)(end - begin), NULL};
     bg_status status;
 
     BG__TRY(bg__early_waits_list(&s->waits, s->graph));
     /* The ranks may be reversed by edges that the program has added. */
-    if (bg__early_waits_place(&s->waits, race.earlier.call) > bg__early_waits_place(&s->waits, race.later.call))
+    if (bg__early_waits_call_place(&s->waits, race.earlier.call) >
+        bg__early_waits_call_place(&s->waits, race.later.call))
         swap_accesses(&race);
     race.wait = bg__early_waits_find(&s->waits, race.earlier.call, race.later.call);
     s->each(s->user, &race);
@@ -255,13 +256,13 @@ done:
 
 /* Whether later calls need not be compared with the earlier access: a call that comes after this one also comes after
  * the earlier one. */
-static bool replaces(const bg__access *one, const bg__access *earlier)
+static bool covers_access(const bg__access *one, const bg__access *earlier)
 {
     return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
 }
 
 /* The accesses that are in the tree are those that later calls must be compared with. */
-static bg_status compare_with_others(search *s, size_t index)
+static bg_status compare_with_earlier(race_search *s, size_t index)
 {
     const bg__access *one = &s->accesses.list[index];
     size_t count = bg__accesses_find(&s->accesses, one->begin, one->end, s->found);
@@ -270,19 +271,19 @@ static bg_status compare_with_others(search *s, size_t index)
     for (size_t i = 0; i < count; i++) {
         const bg__access *earlier = &s->accesses.list[s->found[i]];
         bool share = earlier->call != one->call;
-        bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
-        bool before = (clash || covers) && is_before(s, &s->calls[earlier->call], &s->calls[one->call]);
+        bool clash = share && (earlier->write || one->write), covers = share && covers_access(one, earlier);
+        bool before = (clash || covers) && call_is_before(s, &s->calls[earlier->call], &s->calls[one->call]);
         if (clash && !before)
-            BG__TRY(tell_race(s, earlier, one));
+            BG__TRY(report_found_race(s, earlier, one));
         if (before && covers)
-            bg__accesses_take(&s->accesses, s->found[i]);
+            bg__accesses_remove(&s->accesses, s->found[i]);
     }
-    bg__accesses_put(&s->accesses, index);
+    bg__accesses_insert(&s->accesses, index);
 done:
     return status;
 }
 
-static bg_status list_accesses(search *s, size_t number)
+static bg_status list_accesses(race_search *s, size_t number)
 {
     const bg__call *call = s->calls[number].call;
     bg__field_tensor t = {0};
@@ -301,7 +302,7 @@ done:
 /* ---- segments ---- */
 
 /* Calls with inner calls are skipped: the inner calls access the tensors. */
-static bool is_looked_at(const bg__call *call, int segments)
+static bool is_searched_call(const bg__call *call, int segments)
 {
     return !call->eager && call->child == NULL && call->kept != NULL && call->segment >= 0 &&
            call->segment < segments && call->end_segment == call->segment;
@@ -314,20 +315,20 @@ static int compare_listed_calls(const void *a, const void *b)
                                     : (x->place > y->place) - (x->place < y->place);
 }
 
-static bg_status collect_call(search *s, const bg__call *call, size_t *capacity)
+static bg_status collect_call(race_search *s, const bg__call *call, size_t *capacity)
 {
     bg_status status = BG_OK;
 
-    if (!is_looked_at(call, bg__graph_segment_count(s->graph)))
+    if (!is_searched_call(call, bg__graph_segment_count(s->graph)))
         return BG_OK;
-    BG__TRY(BG__GROW(s->list, s->count, *capacity, "calls"));
+    BG__TRY(BG__ARRAY_GROW(s->list, s->count, *capacity, "calls"));
     s->list[s->count] = (listed_call){call, call->segment, s->count};
     s->count++;
 done:
     return status;
 }
 
-static bg_status collect_calls(search *s)
+static bg_status collect_calls(race_search *s)
 {
     size_t capacity = 0;
     bg_status status = BG_OK;
@@ -349,18 +350,18 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* Leaves out calls without work, each of which would count as before and after all others. */
-static bg_status take_calls(search *s, const listed_call *list, const listed_call *end)
+static bg_status prepare_segment_calls(race_search *s, const listed_call *list, const listed_call *end)
 {
     size_t count = 0, ends = 0;
     bg_status status;
 
-    BG__TRY(own_nodes(s, list->segment));
+    BG__TRY(sort_nodes_by_call(s, list->segment));
     BG__TRY(BG__ALLOCATE(s->calls, end - list, "calls"));
     BG__TRY(BG__ALLOCATE(s->ends, 2 * s->layout.count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->seen, s->lanes.count, "lanes"));
     for (const listed_call *at = list; at < end; at++) {
         s->calls[count].call = at->call;
-        ends += find_ends(s, &s->calls[count], s->ends + ends);
+        ends += find_lane_ends(s, &s->calls[count], s->ends + ends);
         s->calls[count].rank = first_rank(s, &s->calls[count]);
         count += s->calls[count].lanes > 0;
     }
@@ -375,25 +376,25 @@ done:
 
 bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user)
 {
-    search s = {.graph = graph, .each = each, .user = user};
+    race_search s = {.graph = graph, .each = each, .user = user};
     bg_status status = BG_OK;
 
     BG__TRY(collect_calls(&s));
-    BG__TRY(bg__owners_list(&s.owners, graph));
+    BG__TRY(bg__calls_of_nodes_list(&s.owners, graph));
     for (size_t from = 0, end; from < s.count; from = end) {
         bool forks;
         for (end = from; end < s.count && s.list[end].segment == s.list[from].segment;)
             end++;
         BG__TRY(read_segment(&s, s.list[from].segment, &forks));
         if (forks)
-            BG__TRY(take_calls(&s, s.list + from, s.list + end));
+            BG__TRY(prepare_segment_calls(&s, s.list + from, s.list + end));
         for (size_t i = 0; i < s.accesses.count; i++)
-            BG__TRY(compare_with_others(&s, i));
+            BG__TRY(compare_with_earlier(&s, i));
         free_segment(&s);
     }
 done:
     free_segment(&s);
-    bg__owners_free(&s.owners);
+    bg__calls_of_nodes_free(&s.owners);
     free(s.list);
     bg__early_waits_free(&s.waits);
     return status;
@@ -401,14 +402,14 @@ done:
 
 /* ---- findings ---- */
 
-static const char *file_of(const bg__call *call)
+static const char *call_file(const bg__call *call)
 {
     return call->site.file != NULL ? call->site.file : "unknown file";
 }
 
 static const char *wait_text(const bg__race *race, char *text, size_t bytes)
 {
-    const bg__wait *wait = race->wait;
+    const bg__stream_wait *wait = race->wait;
     char recorded[300] = "";
 
     *text = '\0';
@@ -435,7 +436,7 @@ void bg__report_race(bg_report *report, bg_severity severity, const bg__race *ra
         "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
         "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; "
         "%s%s",
-        other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
+        other->name, other->call->name, one->name, one->call->name, call_file(one->call), one->call->site.line,
         race->bytes, (void *)race->begin, who, wait_text(race, wait, sizeof wait));
 }
 

@@ -15,7 +15,8 @@ typedef struct bg__race {
     bg__race_access earlier, later;
     uintptr_t begin; /* the bytes that both access */
     size_t bytes;
-    const bg__wait *wait; /* wait of the later call's stream for the earlier's, which came too early; NULL: not known */
+    const bg__stream_wait
+        *wait; /* wait of the later call's stream for the earlier's, which came too early; NULL: not known */
 } bg__race;
 
 /* BG_CHECK_OVERLAP: tensors of one call that overlap (overlap.c), and calls without an order (races.c). */

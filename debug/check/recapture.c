@@ -23,15 +23,15 @@ __attribute__((noinline)) static void clear_stack(void)
 
 static bg_status run_forward(bg_forward forward, void *user, cudaStream_t stream)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_status status;
 
     clear_stack();
     status = forward(user, stream);
-    bg__pending_note(); /* forward may have left a CUDA error */
+    bg__foreign_error_note(); /* forward may have left a CUDA error */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
     return status;
 }
 
@@ -58,7 +58,7 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__reca
     }
     snprintf(text, sizeof text, "%s", bg_last_error());
     bg_capture_abort(capture);
-    bg__fail_restore(text);
+    bg__error_set_text(text);
 done:
     if (pass->around != NULL)
         pass->around->close(pass->around->user);
@@ -68,7 +68,7 @@ done:
 /* ---- one side ---- */
 
 /* A call follows its parent in the list, or the calls inside an earlier sibling. */
-static size_t find_parent(const bg__side *side, const bg__call *call)
+static size_t find_parent(const bg__recapture_side *side, const bg__call *call)
 {
     size_t at = side->call_count - 1;
     while (at > 0 && side->calls[at].call != call->parent)
@@ -84,7 +84,7 @@ static int compare_call_places(const void *a, const void *b)
 }
 
 /* Adds the runs that rules have put in place of calls, beside these calls in the same body. */
-static void list_runs(bg__side *side)
+static void list_runs(bg__recapture_side *side)
 {
     size_t tree = side->call_count;
 
@@ -94,12 +94,12 @@ static void list_runs(bg__side *side)
             parent++;
         if (side->calls[parent].call != run->parent)
             parent = 0; /* the pass itself */
-        side->calls[at] = (bg__side_call){.call = run, .args = run->kept, .parent = parent, .pair = -1};
+        side->calls[at] = (bg__recapture_call){.call = run, .args = run->kept, .parent = parent, .pair = -1};
         side->by_call[at] = (struct bg__call_place){run, at};
     }
 }
 
-static bg_status list_calls(bg__side *side)
+static bg_status list_calls(bg__recapture_side *side)
 {
     size_t count = 1;
     bg_status status;
@@ -114,8 +114,8 @@ static bg_status list_calls(bg__side *side)
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call)) {
         size_t at = side->call_count;
         size_t parent = find_parent(side, call);
-        side->calls[at] =
-            (bg__side_call){.call = call, .args = bg__graph_call_args(side->graph, call), .parent = parent, .pair = -1};
+        side->calls[at] = (bg__recapture_call){
+            .call = call, .args = bg__graph_call_args(side->graph, call), .parent = parent, .pair = -1};
         side->by_call[at] = (struct bg__call_place){call, at};
         side->call_count++;
     }
@@ -126,7 +126,7 @@ done:
 }
 
 /* Returns 0 if the call is not in the list. */
-static size_t find_side_call(const bg__side *side, const bg__call *call)
+static size_t find_side_call(const bg__recapture_side *side, const bg__call *call)
 {
     const struct bg__call_place wanted = {call, 0};
     const struct bg__call_place *found =
@@ -134,7 +134,7 @@ static size_t find_side_call(const bg__side *side, const bg__call *call)
     return found != NULL ? found->at : 0;
 }
 
-static bg_status list_nodes(bg__side *side)
+static bg_status list_nodes(bg__recapture_side *side)
 {
     size_t *owner, *next;
     bg_status status;
@@ -152,7 +152,7 @@ static bg_status list_nodes(bg__side *side)
         side->calls[i].count = 0;
     }
     for (size_t i = 0; i < side->nodes.count; i++) {
-        bg__side_call *of = &side->calls[owner[i]];
+        bg__recapture_call *of = &side->calls[owner[i]];
         if (!side->nodes.node[i].writeback) /* whether a write-back becomes a node depends on the calls after it */
             of->nodes[of->count++] = i;
     }
@@ -160,7 +160,7 @@ done:
     return status;
 }
 
-static bg_status list_blocks(bg__side *side)
+static bg_status list_blocks(bg__recapture_side *side)
 {
     size_t count = 0;
     bg_status status;
@@ -169,45 +169,46 @@ static bg_status list_blocks(bg__side *side)
         count += side->calls[i].call->own.count;
     BG__TRY(BG__ALLOCATE(side->blocks, count, "blocks"));
     for (size_t i = 1; i < side->call_count; i++) {
-        const bg__memory *memory = &side->calls[i].call->own;
+        const bg__block_list *memory = &side->calls[i].call->own;
         for (size_t b = 0; b < memory->count; b++)
             side->blocks[side->block_count++] =
-                (bg__side_block){.where = {(uintptr_t)memory->blocks[b].ptr, memory->blocks[b].bytes, 0},
-                                 .call = i,
-                                 .kind = memory->blocks[b].kind,
-                                 .slot = memory->blocks[b].slot};
+                (bg__recapture_block){.where = {(uintptr_t)memory->blocks[b].ptr, memory->blocks[b].bytes, 0},
+                                      .call = i,
+                                      .kind = memory->blocks[b].kind,
+                                      .slot = memory->blocks[b].slot};
     }
 done:
     return status;
 }
 
-static bg_status take_side(bg__side *side, bg_graph *graph)
+static bg_status read_side(bg__recapture_side *side, bg_graph *graph)
 {
     bg_status status;
 
     side->graph = graph;
-    BG__TRY(bg__nodes_note(graph)); /* before anything is freed */
-    BG__TRY(bg__nodes_notes(graph, &side->notes));
-    BG__TRY(bg__nodes_take(graph, &side->nodes));
-    BG__TRY(bg__nodes_own_memory(&side->nodes, &side->own));
+    BG__TRY(bg__recorded_allocations_update(graph)); /* before anything is freed */
+    BG__TRY(bg__recorded_allocations_get(graph, &side->notes));
+    BG__TRY(bg__nodes_read(graph, &side->nodes));
+    BG__TRY(bg__nodes_list_allocations(&side->nodes, &side->own));
     BG__TRY(list_calls(side));
     BG__TRY(list_nodes(side));
     BG__TRY(list_blocks(side));
-    BG__TRY(bg__side_place_blocks(side));
+    BG__TRY(bg__recapture_index_blocks(side));
 done:
     return status;
 }
 
-static bg_status capture_side(bg__side *side, bg_graph **graph, const char *name, const bg__recapture_pass *pass)
+static bg_status capture_side(bg__recapture_side *side, bg_graph **graph, const char *name,
+                              const bg__recapture_pass *pass)
 {
     bool in_tool = bg__tool_enter();
     bg_status status = capture_pass(graph, name, pass);
 
     bg__tool_leave(in_tool);
-    return status != BG_OK ? status : take_side(side, *graph);
+    return status != BG_OK ? status : read_side(side, *graph);
 }
 
-static void free_side(bg__side *side)
+static void free_side(bg__recapture_side *side)
 {
     free(side->calls);
     free(side->by_call);
@@ -221,7 +222,7 @@ static void free_side(bg__side *side)
 /* ---- findings ---- */
 
 /* Whether call i is in the body of call outer. */
-static bool is_inside(const bg__side *side, size_t i, size_t outer)
+static bool is_inside_call(const bg__recapture_side *side, size_t i, size_t outer)
 {
     while (i > outer)
         i = side->calls[i].parent;
@@ -230,21 +231,21 @@ static bool is_inside(const bg__side *side, size_t i, size_t outer)
 
 /* Reports the calls without a pair in the body of call outer (0: all). Calls inside a reported call have no pair
  * either, and are not reported. */
-static void report_lone(bg__recapture *recapture, int which, size_t outer)
+static void report_unpaired_calls(bg__recapture *recapture, int which, size_t outer)
 {
-    const bg__side *side = &recapture->side[which];
+    const bg__recapture_side *side = &recapture->side[which];
     for (size_t i = outer + 1; i < side->call_count; i++) {
-        const bg__side_call *call = &side->calls[i];
-        if (call->pair >= 0 || side->calls[call->parent].pair < 0 || !is_inside(side, i, outer))
+        const bg__recapture_call *call = &side->calls[i];
+        if (call->pair >= 0 || side->calls[call->parent].pair < 0 || !is_inside_call(side, i, outer))
             continue;
         recapture->flow_differs = true;
         bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL, BG__FLOW_ADVICE,
                        "%s is called only in %s; a replay repeats the calls of its capture%s", call->call->name,
-                       recapture->words->capture[which], bg__recapture_fault(recapture));
+                       recapture->words->capture[which], bg__recapture_count_fault(recapture));
     }
 }
 
-static void report_breaks(bg__recapture *recapture)
+static void report_differing_breaks(bg__recapture *recapture)
 {
     int segments[2], breaks[2];
 
@@ -264,13 +265,13 @@ static void report_breaks(bg__recapture *recapture)
 
 /* ---- two graphs ---- */
 
-bg_status bg__recapture_take(bg__recapture *recapture, bg_graph *first, bg_graph *second)
+bg_status bg__recapture_read_graphs(bg__recapture *recapture, bg_graph *first, bg_graph *second)
 {
     bg_status status;
 
-    BG__TRY(take_side(&recapture->side[0], first));
-    BG__TRY(take_side(&recapture->side[1], second));
-    BG__TRY(bg__recapture_pair(recapture));
+    BG__TRY(read_side(&recapture->side[0], first));
+    BG__TRY(read_side(&recapture->side[1], second));
+    BG__TRY(bg__recapture_pair_calls(recapture));
 done:
     return status;
 }
@@ -281,26 +282,26 @@ void bg__recapture_free(bg__recapture *recapture)
     free_side(&recapture->side[1]);
 }
 
-void bg__recapture_explain(bg__recapture *recapture, const bg__call *call)
+void bg__recapture_report_call(bg__recapture *recapture, const bg__call *call)
 {
-    const bg__side *side = &recapture->side[0];
+    const bg__recapture_side *side = &recapture->side[0];
     const bg__call *with_nodes = call->run != NULL ? call->run : call; /* a rule has put a run in its place */
     size_t at = find_side_call(side, with_nodes);
 
     if (side->calls[at].call != with_nodes || side->calls[at].pair < 0)
         return;
-    report_lone(recapture, 0, at);
-    report_lone(recapture, 1, (size_t)side->calls[at].pair);
+    report_unpaired_calls(recapture, 0, at);
+    report_unpaired_calls(recapture, 1, (size_t)side->calls[at].pair);
     for (size_t i = at; i < side->call_count; i++)
-        if (side->calls[i].pair >= 0 && is_inside(side, i, at))
-            bg__recapture_compare(recapture, i, (size_t)side->calls[i].pair);
+        if (side->calls[i].pair >= 0 && is_inside_call(side, i, at))
+            bg__recapture_compare_pair(recapture, i, (size_t)side->calls[i].pair);
 }
 
 /* ---- the check ---- */
 
 bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report)
 {
-    static const bg__recapture_words words = {
+    static const bg__recapture_labels words = {
         "two captures", {"the first", "the second"}, {"the first capture", "the second capture"}};
     bg__recapture recapture = {.words = &words};
     bg_graph *graphs[2] = {NULL, NULL};
@@ -320,17 +321,17 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
     if (status != BG_OK) {
         if (ended != BG_OK)
             bg__warn("cleaning up after a failed capture: %s", bg_last_error());
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         goto done;
     }
     BG__TRY(ended);
-    BG__TRY(bg__recapture_pair(&recapture));
-    report_lone(&recapture, 0, 0);
-    report_lone(&recapture, 1, 0);
-    report_breaks(&recapture);
+    BG__TRY(bg__recapture_pair_calls(&recapture));
+    report_unpaired_calls(&recapture, 0, 0);
+    report_unpaired_calls(&recapture, 1, 0);
+    report_differing_breaks(&recapture);
     for (size_t i = 0; i < recapture.side[0].call_count; i++)
         if (recapture.side[0].calls[i].pair >= 0)
-            bg__recapture_compare(&recapture, i, (size_t)recapture.side[0].calls[i].pair);
+            bg__recapture_compare_pair(&recapture, i, (size_t)recapture.side[0].calls[i].pair);
     *report = recapture.report;
     recapture.report = NULL;
 done:
@@ -349,6 +350,6 @@ bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void
     BG__NEED(report);
     *report = NULL;
     BG__NEED(forward);
-    bg__pending_note();
+    bg__foreign_error_note();
     return bg__check_recapture(&pass, change, report);
 }

@@ -16,40 +16,40 @@ typedef struct bg__recapture_pass {
     void *user;
     cudaStream_t stream;
     bg_capture_options options;
-    const bg__around *around; /* called before and after each capture; NULL: nothing is */
+    const bg__bucket_hooks *around; /* called before and after each capture; NULL: nothing is */
 } bg__recapture_pass;
 bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report);
 
 /* An op call and its nodes, without the nodes of inner calls and without write-backs. */
-typedef struct bg__side_call {
+typedef struct bg__recapture_call {
     const bg__call *call; /* NULL: code outside op calls */
     const void *args;     /* its arguments; NULL: not known */
     size_t parent;        /* index of the call around it; 0: none */
     long pair;            /* index of the same call in the other capture; -1: none */
     size_t *nodes;        /* indices of its nodes, in the side's room */
     size_t count;
-} bg__side_call;
+} bg__recapture_call;
 
 /* Memory that the library gave to a call in the capture. */
-typedef struct bg__side_block {
+typedef struct bg__recapture_block {
     bg__allocation where;
     size_t call;
     bg__block_kind kind;
     int slot;
-} bg__side_block;
+} bg__recapture_block;
 
-typedef struct bg__side {
+typedef struct bg__recapture_side {
     bg_graph *graph;
     bg__nodes nodes;
-    bg__allocations own;    /* memory that allocation nodes allocate; the id is the ordinal of the node */
-    bg__allocations *notes; /* allocations that were live at the capture */
-    bg__side_call *calls;   /* in the order of the pass; the first one stands for code outside op calls */
+    bg__allocations own;       /* memory that allocation nodes allocate; the id is the ordinal of the node */
+    bg__allocations *notes;    /* allocations that were live at the capture */
+    bg__recapture_call *calls; /* in the order of the pass; the first one stands for code outside op calls */
     size_t call_count;
     struct bg__call_place {
         const bg__call *call;
         size_t at; /* in calls */
     } * by_call;
-    bg__side_block *blocks;
+    bg__recapture_block *blocks;
     size_t block_count;
     struct bg__block_place { /* ranges of blocks, by address; where blocks share memory, the range of the first one */
         bg__span where;
@@ -57,19 +57,19 @@ typedef struct bg__side {
     } * places;
     size_t place_count;
     size_t *room;
-} bg__side;
+} bg__recapture_side;
 
 /* Names of the two captures in messages. */
-typedef struct bg__recapture_words {
+typedef struct bg__recapture_labels {
     const char *both;       /* "two captures" */
     const char *side[2];    /* "the first" */
     const char *capture[2]; /* "the first capture" */
-} bg__recapture_words;
+} bg__recapture_labels;
 
 typedef struct bg__recapture {
-    bg__side side[2];
+    bg__recapture_side side[2];
     bg_report *report;
-    const bg__recapture_words *words;
+    const bg__recapture_labels *words;
     const char *effect; /* ends the next message of a fault, once: ", and so y differs"; NULL: none */
     bool flow_differs;
     int faults; /* findings of severity BG_FAULT */
@@ -80,32 +80,32 @@ typedef struct bg__recapture {
  * to a call or that a node allocates. */
 typedef struct bg__meaning {
     enum { BG__NUMBER, BG__MEMORY, BG__CALL_MEMORY, BG__NODE_MEMORY } kind;
-    const bg__side_block *block; /* the block of the call */
-    unsigned long long node;     /* the ordinal of the node among those that allocate */
-    uint64_t value;              /* the word; for memory of a call or a node, the offset in it */
+    const bg__recapture_block *block; /* the block of the call */
+    unsigned long long node;          /* the ordinal of the node among those that allocate */
+    uint64_t value;                   /* the word; for memory of a call or a node, the offset in it */
 } bg__meaning;
 /* Fills places from blocks. */
-bg_status bg__side_place_blocks(bg__side *side);
-bg__meaning bg__mean(const bg__side *side, uint64_t word);
+bg_status bg__recapture_index_blocks(bg__recapture_side *side);
+bg__meaning bg__word_meaning(const bg__recapture_side *side, uint64_t word);
 /* Memory of calls and nodes has another address in each capture: two addresses are the same if their calls or nodes
  * are. */
 bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, const bg__meaning *b);
 
 /* Pairs the calls of the two sides that have the same op and the same place in the program, in order
  * (recapture_pairs.c). Only calls and call_count of the sides are used. Errors: OUT_OF_MEMORY. */
-bg_status bg__recapture_pair(bg__recapture *recapture);
+bg_status bg__recapture_pair_calls(bg__recapture *recapture);
 
 /* Lists the nodes and calls of two graphs of one pass, and pairs the calls. The graphs must outlive the recapture,
  * whose report and words must be set. Call bg__recapture_free also after a failure. */
-bg_status bg__recapture_take(bg__recapture *recapture, bg_graph *first, bg_graph *second);
+bg_status bg__recapture_read_graphs(bg__recapture *recapture, bg_graph *first, bg_graph *second);
 void bg__recapture_free(bg__recapture *recapture);
 /* Adds findings on differences in a call of the first graph and in the calls inside it. */
-void bg__recapture_explain(bg__recapture *recapture, const bg__call *call);
+void bg__recapture_report_call(bg__recapture *recapture, const bg__call *call);
 
 /* Counts a fault, and returns the end of its message. */
-const char *bg__recapture_fault(bg__recapture *recapture);
+const char *bg__recapture_count_fault(bg__recapture *recapture);
 
 /* Compares the nodes and arguments of two paired calls (recapture_values.c). */
-void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second);
+void bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second);
 
 #endif

@@ -11,7 +11,7 @@ static int compare_block_places(const void *a, const void *b)
 }
 
 /* Scratch and released blocks are given out again, so most blocks share memory with others. */
-bg_status bg__side_place_blocks(bg__side *side)
+bg_status bg__recapture_index_blocks(bg__recapture_side *side)
 {
     bg__spans placed = {0}, rest = {0};
     size_t capacity = 0;
@@ -21,7 +21,7 @@ bg_status bg__side_place_blocks(bg__side *side)
         uintptr_t begin = side->blocks[i].where.base, end = begin + side->blocks[i].where.bytes;
         BG__TRY(bg__spans_add_rest(&rest, begin, end, &placed));
         for (size_t k = 0; k < rest.count; k++) {
-            BG__TRY(BG__GROW(side->places, side->place_count, capacity, "blocks"));
+            BG__TRY(BG__ARRAY_GROW(side->places, side->place_count, capacity, "blocks"));
             side->places[side->place_count++] = (struct bg__block_place){rest.list[k], i};
         }
         bg__spans_free(&rest);
@@ -36,7 +36,7 @@ done:
 }
 
 /* NULL: no block has that address. */
-static const bg__side_block *find_block(const bg__side *side, uintptr_t address)
+static const bg__recapture_block *find_block_at(const bg__recapture_side *side, uintptr_t address)
 {
     size_t low = 0, high = side->place_count;
     while (low < high) {
@@ -50,10 +50,10 @@ static const bg__side_block *find_block(const bg__side *side, uintptr_t address)
                                                                                : NULL;
 }
 
-bg__meaning bg__mean(const bg__side *side, uint64_t word)
+bg__meaning bg__word_meaning(const bg__recapture_side *side, uint64_t word)
 {
     const bg__allocation *own = bg__allocations_find(&side->own, (uintptr_t)word);
-    const bg__side_block *block = find_block(side, (uintptr_t)word);
+    const bg__recapture_block *block = find_block_at(side, (uintptr_t)word);
 
     if (own != NULL)
         return (bg__meaning){.kind = BG__NODE_MEMORY, .node = own->id, .value = word - own->base};
@@ -64,7 +64,7 @@ bg__meaning bg__mean(const bg__side *side, uint64_t word)
     return (bg__meaning){.kind = BG__NUMBER, .value = word};
 }
 
-static bool is_own(const bg__meaning *meaning)
+static bool is_capture_memory(const bg__meaning *meaning)
 {
     return meaning->kind == BG__CALL_MEMORY || meaning->kind == BG__NODE_MEMORY;
 }
@@ -74,7 +74,7 @@ bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, c
     if (a->value != b->value)
         return false;
     if (a->kind != b->kind) /* the memory at that address was freed between the captures */
-        return !is_own(a) && !is_own(b);
+        return !is_capture_memory(a) && !is_capture_memory(b);
     if (a->kind == BG__NODE_MEMORY) /* ordinals are comparable only if both captures made the same nodes */
         return recapture->flow_differs || a->node == b->node;
     return a->kind != BG__CALL_MEMORY || (recapture->side[0].calls[a->block->call].pair == (long)b->block->call &&

@@ -17,19 +17,19 @@ typedef struct candidate {
 } candidate;
 
 typedef struct pairing {
-    bg__side *first, *second;
+    bg__recapture_side *first, *second;
     candidate *candidates; /* the calls of the second capture, by identity; NULL: not needed yet */
 } pairing;
 
 static identity identity_of_first(const pairing *p, size_t at)
 {
-    const bg__side_call *call = &p->first->calls[at];
+    const bg__recapture_call *call = &p->first->calls[at];
     return (identity){call->call->op, &call->call->site, p->first->calls[call->parent].pair};
 }
 
 static identity identity_of_second(const pairing *p, size_t at)
 {
-    const bg__side_call *call = &p->second->calls[at];
+    const bg__recapture_call *call = &p->second->calls[at];
     return (identity){call->call->op, &call->call->site, (long)call->parent};
 }
 
@@ -103,7 +103,7 @@ static size_t find_same_call(const pairing *p, size_t i, size_t j)
 
 /* Moves *i and *j to the nearest equal calls; of several pairs as near, to the one later in the first capture. Moves
  * both to the ends if there are none. */
-static void find_meeting(const pairing *p, size_t *i, size_t *j)
+static void find_next_pair(const pairing *p, size_t *i, size_t *j)
 {
     size_t left = p->first->call_count - *i, right = p->second->call_count - *j;
     size_t nearest = left + right, at_first = p->first->call_count, at_second = p->second->call_count;
@@ -120,7 +120,7 @@ static void find_meeting(const pairing *p, size_t *i, size_t *j)
     *j = at_second;
 }
 
-bg_status bg__recapture_pair(bg__recapture *recapture)
+bg_status bg__recapture_pair_calls(bg__recapture *recapture)
 {
     pairing p = {&recapture->side[0], &recapture->side[1], NULL};
     size_t i = 1, j = 1;
@@ -134,7 +134,7 @@ bg_status bg__recapture_pair(bg__recapture *recapture)
             j++;
         } else {
             BG__TRY(list_candidates(&p));
-            find_meeting(&p, &i, &j);
+            find_next_pair(&p, &i, &j);
         }
     }
 done:

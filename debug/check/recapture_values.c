@@ -13,7 +13,7 @@ const char *const bg__pointer_advice = "use the same memory in each pass: alloca
 
 typedef struct difference {
     bg__recapture *recapture;
-    const bg__side_call *calls[2];
+    const bg__recapture_call *calls[2];
     const bg__node *nodes[2]; /* NULL: the difference is in the arguments */
     const bg_field *field;    /* the argument; NULL: the difference is in a node */
     const char *what;         /* "kernel parameter 2", "the node's source" */
@@ -22,35 +22,35 @@ typedef struct difference {
     const void *values[2];
 } difference;
 
-static uint64_t word_of(const void *value, size_t bytes)
+static uint64_t read_word(const void *value, size_t bytes)
 {
     uint64_t word = 0;
     memcpy(&word, value, bytes < sizeof word ? bytes : sizeof word);
     return word;
 }
 
-static bool is_tensor(const bg_field *field)
+static bool is_tensor_field(const bg_field *field)
 {
     return bg__field_has_tensors(field);
 }
 
 static bool tensor_moved(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
-    bg__meaning first = bg__mean(&recapture->side[0], (uintptr_t)x->data);
-    bg__meaning second = bg__mean(&recapture->side[1], (uintptr_t)y->data);
+    bg__meaning first = bg__word_meaning(&recapture->side[0], (uintptr_t)x->data);
+    bg__meaning second = bg__word_meaning(&recapture->side[1], (uintptr_t)y->data);
     return !bg__is_same_meaning(recapture, &first, &second);
 }
 
 /* Compares addresses and shapes only: dimensions beyond the rank have no meaning. */
 static bool tensor_differs(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
-    return !bg__tensor_has_shape(x, y) || tensor_moved(recapture, x, y);
+    return !bg__tensors_have_same_shape(x, y) || tensor_moved(recapture, x, y);
 }
 
 static bool field_differs(const bg__recapture *recapture, const bg_field *field, const void *a, const void *b)
 {
     const bg_tensor *x = a, *y = b;
-    if (!is_tensor(field))
+    if (!is_tensor_field(field))
         return !bg__field_values_equal(field, a, b);
     for (size_t i = 0; i < field->size / sizeof *x; i++)
         if (tensor_differs(recapture, &x[i], &y[i]))
@@ -59,9 +59,9 @@ static bool field_differs(const bg__recapture *recapture, const bg_field *field,
 }
 
 /* Whether the node's value equals the field's value in both captures. */
-static bool holds_value(const difference *d, const bg_field *field)
+static bool field_has_value(const difference *d, const bg_field *field)
 {
-    size_t bytes = is_tensor(field) ? sizeof(void *) : field->size;
+    size_t bytes = is_tensor_field(field) ? sizeof(void *) : field->size;
     for (int i = 0; i < 2; i++) {
         const char *args = d->calls[i]->args;
         if (bytes > d->bytes || d->values[i] == NULL || memcmp(args + field->offset, d->values[i], bytes) != 0)
@@ -85,7 +85,7 @@ static const bg_field *find_field(const difference *d, bool *exact)
         const bg_field *field = &d->calls[0]->call->op->fields[i];
         if (!field_differs(d->recapture, field, a + field->offset, b + field->offset))
             continue;
-        if (holds_value(d, field)) {
+        if (field_has_value(d, field)) {
             *exact = true;
             return field;
         }
@@ -97,7 +97,7 @@ static const bg_field *find_field(const difference *d, bool *exact)
 
 /* ---- findings ---- */
 
-const char *bg__recapture_fault(bg__recapture *recapture)
+const char *bg__recapture_count_fault(bg__recapture *recapture)
 {
     const char *effect = recapture->effect;
     recapture->faults++;
@@ -106,20 +106,20 @@ const char *bg__recapture_fault(bg__recapture *recapture)
 }
 
 /* Ends the message of a finding in doubt. A host address may differ while the contents are the same. */
-static const char *doubt(const bg_field *field, bg_severity severity)
+static const char *doubt_text(const bg_field *field, bg_severity severity)
 {
     return severity == BG_FAULT          ? ""
            : bg__field_is_pointer(field) ? "; what is there may be the same"
                                          : BG__MAYBE_PADDING;
 }
 
-static void report_field(const difference *d, const char *kind, bg_severity severity, const char *advice,
-                         const bg_field *field, const char *effect)
+static void report_field_difference(const difference *d, const char *kind, bg_severity severity, const char *advice,
+                                    const bg_field *field, const char *effect)
 {
-    const bg__recapture_words *words = d->recapture->words;
+    const bg__recapture_labels *words = d->recapture->words;
     char values[2][BG__VALUE_TEXT], where[160];
 
-    if (is_tensor(field)) {
+    if (is_tensor_field(field)) {
         snprintf(where, sizeof where, "%.90s", field->name);
         for (int i = 0; i < 2; i++)
             bg__value_text(d->values[i], sizeof(void *), true, values[i], sizeof values[i]);
@@ -128,20 +128,21 @@ static void report_field(const difference *d, const char *kind, bg_severity seve
     }
     bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
                    "field %s differs between %s: %s in %s, %s in %s; a replay uses the captured value%s%s", where,
-                   words->both, values[0], words->side[0], values[1], words->side[1], doubt(field, severity), effect);
+                   words->both, values[0], words->side[0], values[1], words->side[1], doubt_text(field, severity),
+                   effect);
 }
 
 /* Whether the field certainly has another value in the second capture: the difference is not only padding. */
 static bool field_differs_surely(const difference *d, const bg_field *field)
 {
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
-    return is_tensor(field) || bg__field_values_differ_surely(field, a + field->offset, b + field->offset);
+    return is_tensor_field(field) || bg__field_values_differ_surely(field, a + field->offset, b + field->offset);
 }
 
-static void report_word(const difference *d, const char *kind, bg_severity severity, const char *advice,
-                        const bg_field *field, const char *effect)
+static void report_node_difference(const difference *d, const char *kind, bg_severity severity, const char *advice,
+                                   const bg_field *field, const char *effect)
 {
-    const bg__recapture_words *words = d->recapture->words;
+    const bg__recapture_labels *words = d->recapture->words;
     char values[2][BG__VALUE_TEXT], label[512] = "the arguments";
     bool unsure = field != NULL && !bg__field_is_pointer(field) && !field_differs_surely(d, field);
 
@@ -158,7 +159,7 @@ static void report_word(const difference *d, const char *kind, bg_severity sever
 }
 
 /* If exact, the value is the field's, and the field's type decides; an address is never padding. */
-static bool is_sure(const difference *d, const bg_field *field, bool exact)
+static bool is_sure_difference(const difference *d, const bg_field *field, bool exact)
 {
     if (exact)
         return d->pointer || (d->nodes[0] != NULL && bg__field_is_pointer(field)) || field_differs_surely(d, field);
@@ -172,17 +173,17 @@ static void report(const difference *d)
     const char *advice = pointer ? bg__pointer_advice : bg__value_advice;
     const bg_field *field = find_field(d, &exact);
     bg_severity unsure = d->field != NULL ? BG_NOTE : BG_WARNING; /* bodies seldom leave padding of parameters unset */
-    bg_severity severity = is_sure(d, field, exact) ? BG_FAULT : unsure;
-    const char *effect = severity == BG_FAULT ? bg__recapture_fault(d->recapture) : "";
+    bg_severity severity = is_sure_difference(d, field, exact) ? BG_FAULT : unsure;
+    const char *effect = severity == BG_FAULT ? bg__recapture_count_fault(d->recapture) : "";
 
     d->recapture->doubts += severity != BG_FAULT;
     if (exact)
-        report_field(d, kind, severity, advice, field, effect);
+        report_field_difference(d, kind, severity, advice, field, effect);
     else
-        report_word(d, kind, severity, advice, field, effect);
+        report_node_difference(d, kind, severity, advice, field, effect);
 }
 
-static void report_values(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
+static void report_value_difference(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
 {
     difference found = *d;
     found.values[0] = a;
@@ -195,17 +196,18 @@ static void report_values(const difference *d, const void *a, const void *b, siz
 static void compare_bytes(const difference *d, const void *a, const void *b, size_t bytes)
 {
     if (memcmp(a, b, bytes) != 0)
-        report_values(d, a, b, bytes, false);
+        report_value_difference(d, a, b, bytes, false);
 }
 
 /* Compares words that may be pointers. address: they are known to be pointers. */
 static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
-    bg__meaning first = bg__mean(&d->recapture->side[0], word_of(a, sizeof(uint64_t)));
-    bg__meaning second = bg__mean(&d->recapture->side[1], word_of(b, sizeof(uint64_t)));
+    bg__meaning first = bg__word_meaning(&d->recapture->side[0], read_word(a, sizeof(uint64_t)));
+    bg__meaning second = bg__word_meaning(&d->recapture->side[1], read_word(b, sizeof(uint64_t)));
 
     if (!bg__is_same_meaning(d->recapture, &first, &second))
-        report_values(d, a, b, sizeof(uint64_t), address || first.kind != BG__NUMBER || second.kind != BG__NUMBER);
+        report_value_difference(d, a, b, sizeof(uint64_t),
+                                address || first.kind != BG__NUMBER || second.kind != BG__NUMBER);
 }
 
 /* ---- nodes ---- */
@@ -216,7 +218,7 @@ static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg_
 {
     const bg_field *field;
     bool exact;
-    if (a->bytes != 1 || (word_of(a->value, 1) <= 1 && word_of(b->value, 1) <= 1))
+    if (a->bytes != 1 || (read_word(a->value, 1) <= 1 && read_word(b->value, 1) <= 1))
         return false;
     field = find_field(d, &exact);
     return field == NULL || !field_differs_surely(d, field);
@@ -253,7 +255,7 @@ static bool is_collective(const bg__node *node)
     return symbol != NULL && (strstr(symbol, "ncclDevKernel") != NULL || strcmp(symbol, "hostcuda_nccl") == 0);
 }
 
-static void compare_launch(difference *d)
+static void compare_kernel_nodes(difference *d)
 {
     const CUDA_KERNEL_NODE_PARAMS *a = &d->nodes[0]->of.launch, *b = &d->nodes[1]->of.launch;
     const unsigned first[] = {a->gridDimX,  a->gridDimY,  a->gridDimZ,      a->blockDimX,
@@ -275,7 +277,8 @@ static void compare_launch(difference *d)
         compare_parameter(d, &x, &y);
 }
 
-static void compare_ends(difference *d, const bg__end *a, const bg__end *b, const char *address, const char *bytes)
+static void compare_ranges(difference *d, const bg__node_range *a, const bg__node_range *b, const char *address,
+                           const char *bytes)
 {
     d->sure = true;
     d->what = address;
@@ -284,22 +287,23 @@ static void compare_ends(difference *d, const bg__end *a, const bg__end *b, cons
     compare_bytes(d, &a->bytes, &b->bytes, sizeof a->bytes);
 }
 
-static void compare_copy(difference *d)
+static void compare_memcpy_nodes(difference *d)
 {
-    bg__end a, b;
-    if (bg__copy_end(d->nodes[0], BG__SOURCE, &a) && bg__copy_end(d->nodes[1], BG__SOURCE, &b))
-        compare_ends(d, &a, &b, "the node\'s source", "the node\'s length");
-    if (bg__copy_end(d->nodes[0], BG__DESTINATION, &a) && bg__copy_end(d->nodes[1], BG__DESTINATION, &b))
-        compare_ends(d, &a, &b, "the node\'s destination", "the node\'s length");
+    bg__node_range a, b;
+    if (bg__memcpy_node_range(d->nodes[0], BG__SOURCE, &a) && bg__memcpy_node_range(d->nodes[1], BG__SOURCE, &b))
+        compare_ranges(d, &a, &b, "the node\'s source", "the node\'s length");
+    if (bg__memcpy_node_range(d->nodes[0], BG__DESTINATION, &a) &&
+        bg__memcpy_node_range(d->nodes[1], BG__DESTINATION, &b))
+        compare_ranges(d, &a, &b, "the node\'s destination", "the node\'s length");
 }
 
-static void compare_fill(difference *d)
+static void compare_memset_nodes(difference *d)
 {
     const struct cudaMemsetParams *x = &d->nodes[0]->of.fill, *y = &d->nodes[1]->of.fill;
-    bg__end a, b;
-    if (!bg__fill_end(d->nodes[0], &a) || !bg__fill_end(d->nodes[1], &b))
+    bg__node_range a, b;
+    if (!bg__memset_node_range(d->nodes[0], &a) || !bg__memset_node_range(d->nodes[1], &b))
         return;
-    compare_ends(d, &a, &b, "the node\'s destination", "the node\'s length");
+    compare_ranges(d, &a, &b, "the node\'s destination", "the node\'s length");
     d->what = "the node\'s value";
     compare_bytes(d, &x->value, &y->value, sizeof x->value);
 }
@@ -309,9 +313,9 @@ static void compare_nodes(difference *d)
     if (!d->nodes[0]->known || !d->nodes[1]->known)
         return;
     switch (d->nodes[0]->type) {
-    case cudaGraphNodeTypeKernel: compare_launch(d); break;
-    case cudaGraphNodeTypeMemcpy: compare_copy(d); break;
-    case cudaGraphNodeTypeMemset: compare_fill(d); break;
+    case cudaGraphNodeTypeKernel: compare_kernel_nodes(d); break;
+    case cudaGraphNodeTypeMemcpy: compare_memcpy_nodes(d); break;
+    case cudaGraphNodeTypeMemset: compare_memset_nodes(d); break;
     case cudaGraphNodeTypeHost:
         d->sure = true;
         d->what = "the node\'s user data";
@@ -340,11 +344,11 @@ static bool is_same_work(const bg__node *a, const bg__node *b)
     return a->kernel->function == b->kernel->function && a->kernel->kernel == b->kernel->kernel;
 }
 
-static void report_flow(const difference *d, const bg__node *a, const bg__node *b)
+static void report_control_flow(const difference *d, const bg__node *a, const bg__node *b)
 {
     char first[512] = "nothing", second[512] = "nothing";
     const bg__call *call = d->calls[0]->call;
-    const bg__recapture_words *words = d->recapture->words;
+    const bg__recapture_labels *words = d->recapture->words;
 
     if (a != NULL)
         bg__node_label(&d->recapture->side[0].nodes, a, first, sizeof first);
@@ -355,20 +359,20 @@ static void report_flow(const difference *d, const bg__node *a, const bg__node *
                    "%s makes different nodes in %s: %zu in %s, %zu in %s; first difference: %s in %s, %s in %s%s",
                    call != NULL ? call->name : "code outside op calls", words->both, d->calls[0]->count, words->side[0],
                    d->calls[1]->count, words->side[1], first, words->side[0], second, words->side[1],
-                   bg__recapture_fault(d->recapture));
+                   bg__recapture_count_fault(d->recapture));
 }
 
 /* Returns false if the calls made different nodes, and reports it; their parameters cannot be compared. */
-static bool make_same_nodes(const difference *d)
+static bool check_same_nodes(const difference *d)
 {
-    const bg__side *sides = d->recapture->side;
+    const bg__recapture_side *sides = d->recapture->side;
     size_t counts[] = {d->calls[0]->count, d->calls[1]->count};
 
     for (size_t i = 0; i < counts[0] || i < counts[1]; i++) {
         const bg__node *a = i < counts[0] ? &sides[0].nodes.node[d->calls[0]->nodes[i]] : NULL;
         const bg__node *b = i < counts[1] ? &sides[1].nodes.node[d->calls[1]->nodes[i]] : NULL;
         if (a == NULL || b == NULL || !is_same_work(a, b)) {
-            report_flow(d, a, b);
+            report_control_flow(d, a, b);
             return false;
         }
     }
@@ -377,9 +381,9 @@ static bool make_same_nodes(const difference *d)
 
 /* ---- arguments of eager calls: a replay runs the body with the captured arguments ---- */
 
-static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
+static void compare_tensor_field(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
 {
-    const bg__recapture_words *words = d->recapture->words;
+    const bg__recapture_labels *words = d->recapture->words;
     for (size_t i = 0; i < field->size / sizeof *x; i++) {
         bool moved = tensor_moved(d->recapture, &x[i], &y[i]);
         char element[24] = "";
@@ -391,8 +395,8 @@ static void compare_tensors(const difference *d, const bg_field *field, const bg
                        NULL, moved ? bg__pointer_advice : bg__value_advice,
                        "field %s%s differs between %s: at %p in %s, at %p in %s%s%s", field->name, element, words->both,
                        x[i].data, words->side[0], y[i].data, words->side[1],
-                       bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", with another shape",
-                       bg__recapture_fault(d->recapture));
+                       bg__tensors_have_same_shape(&x[i], &y[i]) ? "" : ", with another shape",
+                       bg__recapture_count_fault(d->recapture));
     }
 }
 
@@ -405,8 +409,8 @@ static void compare_field(const difference *of, const bg_field *field)
     if (field->role == BG_ROLE_RESULT || !field_differs(d.recapture, field, a, b))
         return;
     d.field = field;
-    if (is_tensor(field)) {
-        compare_tensors(&d, field, (const void *)a, (const void *)b);
+    if (is_tensor_field(field)) {
+        compare_tensor_field(&d, field, (const void *)a, (const void *)b);
     } else if (field->size == sizeof(uint64_t)) {
         compare_word(&d, a, b, false);
     } else {
@@ -414,7 +418,7 @@ static void compare_field(const difference *of, const bg_field *field)
     }
 }
 
-void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second)
+void bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second)
 {
     difference d = {.recapture = recapture,
                     .calls = {&recapture->side[0].calls[first], &recapture->side[1].calls[second]}};
@@ -424,7 +428,7 @@ void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second
         !bg__call_is_exposed(recapture->side[0].graph, call)) /* otherwise the program may have changed them */
         for (uint32_t i = 0; i < call->op->field_count; i++)
             compare_field(&d, &call->op->fields[i]);
-    if (!make_same_nodes(&d))
+    if (!check_same_nodes(&d))
         return;
     for (size_t i = 0; i < d.calls[0]->count; i++) {
         d.nodes[0] = &recapture->side[0].nodes.node[d.calls[0]->nodes[i]];

@@ -37,59 +37,59 @@ static const cli_command version = {
 };
 static const cli_command *const commands[] = {&help,      &version,  &cli_doctor, &cli_run,
                                               &cli_check, &cli_step, &cli_bisect, &cli_report};
-enum { COUNT = sizeof commands / sizeof *commands };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* NULL where there is none. */
 static const cli_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
 }
 
-static int refuse_command(const char *name)
+static int reject_command(const char *name)
 {
     bool flag = name[0] == '-';
     size_t lead = strspn(name, "-");
-    bg__nearest nearest = bg__nearest_to(name + lead, strlen(name + lead));
+    bg__nearest nearest = bg__nearest_begin(name + lead, strlen(name + lead));
     char hint[BG__HINT_BYTES];
 
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!flag || commands[i] == &help || commands[i] == &version)
             bg__nearest_add(&nearest, commands[i]->name, strlen(commands[i]->name));
-    return cli_say(CLI_USAGE, "unknown %s '%s'%s; 'breakgraph help' lists the commands", flag ? "flag" : "command",
-                   name, bg__nearest_hint(&nearest, flag ? "--" : "", hint));
+    return cli_print_message(CLI_USAGE, "unknown %s '%s'%s; 'breakgraph help' lists the commands",
+                             flag ? "flag" : "command", name, bg__nearest_hint(&nearest, flag ? "--" : "", hint));
 }
 
 static int print_help(int argc, char **argv)
 {
     const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
-    cli_say_for("help");
+    cli_set_command_name("help");
     if (argc > 2)
-        return cli_say(CLI_USAGE, "unexpected argument '%s'; help takes the name of one command", argv[2]);
+        return cli_print_message(CLI_USAGE, "unexpected argument '%s'; help takes the name of one command", argv[2]);
     if (argc > 1 && command == NULL && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
-        return refuse_command(argv[1]);
+        return reject_command(argv[1]);
     if (command != NULL)
         cli_help_print(command, stdout);
     else
-        cli_help_print_all(commands, COUNT, stdout);
+        cli_help_print_all(commands, COMMAND_COUNT, stdout);
     return CLI_OK;
 }
 
 /* Reports output that was lost, as on a full disk. */
-static int flush(int status)
+static int flush_output(int status)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return status;
-    (void)cli_say(CLI_FAILED, "standard output cannot be written: %s", strerror(errno));
+    (void)cli_print_message(CLI_FAILED, "standard output cannot be written: %s", strerror(errno));
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
 /* If a standard stream is closed, the next file that is opened would get its number, and what is printed. /dev/null
  * takes the number instead: reads and writes fail as on a closed stream, and started programs do not inherit it. false
  * with errno. */
-static bool hold_streams(void)
+static bool reserve_standard_streams(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 &&
@@ -102,17 +102,18 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
     const cli_command *command;
-    if (!hold_streams())
-        return cli_say(CLI_FAILED, "/dev/null cannot be opened: %s", strerror(errno));
+    if (!reserve_standard_streams())
+        return cli_print_message(CLI_FAILED, "/dev/null cannot be opened: %s", strerror(errno));
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
     command = find_command(name);
     if (command == NULL)
-        return refuse_command(name);
+        return reject_command(name);
     if (argc > 1)
-        return flush(command == &help ? print_help(argc - 1, argv + 1) : cli_command_run(command, argc - 1, argv + 1));
+        return flush_output(command == &help ? print_help(argc - 1, argv + 1)
+                                             : cli_command_run(command, argc - 1, argv + 1));
     cli_help_print_short(stdout);
-    return flush(CLI_USAGE);
+    return flush_output(CLI_USAGE);
 }

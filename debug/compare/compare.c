@@ -44,7 +44,7 @@ bg_status bg__compare_queue(const bg_tensor *shape, const void *expected, const 
 
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-        bg__fail_where("the kernel that compares tensors");
+        bg__error_add_location("the kernel that compares tensors");
     }
     return status;
 }
@@ -126,8 +126,8 @@ static bool add_error(cJSON *item, const char *name, double error)
     return (isfinite(error) ? cJSON_AddNumberToObject(item, name, error) : cJSON_AddNullToObject(item, name)) != NULL;
 }
 
-static bool fill_note(cJSON *item, const bg__call *call, const char *field, const bg_tensor *shape, const char *against,
-                      const bgk_difference *d)
+static bool fill_comparison(cJSON *item, const bg__call *call, const char *field, const bg_tensor *shape,
+                            const char *against, const bgk_difference *d)
 {
     size_t elements = bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype);
     return cJSON_AddStringToObject(item, "call", call != NULL ? call->name : "") &&
@@ -145,15 +145,15 @@ static bool fill_note(cJSON *item, const bg__call *call, const char *field, cons
            add_pair(item, "infinite", d->inf) && add_digests(item, d->digest);
 }
 
-bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
-                           const char *against, const bgk_difference *d)
+bg_status bg__comparison_record(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
+                                const char *against, const bgk_difference *d)
 {
     cJSON *list = bg__report_part(report, "comparisons"), *item = cJSON_CreateObject(), *note = NULL;
     char *text = NULL;
 
     /* Keeps the text, which needs a tenth of the memory of its items: there is a comparison for each output of a
      * pass. */
-    if (item != NULL && fill_note(item, call, field, shape, against, d))
+    if (item != NULL && fill_comparison(item, call, field, shape, against, d))
         text = cJSON_PrintUnformatted(item);
     cJSON_Delete(item);
     if (text != NULL)

@@ -25,7 +25,7 @@ bg_status bg__compare_read(const bgk_difference *room, size_t count, cudaStream_
 const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, char *text, size_t bytes);
 
 /* Adds the difference to the report's comparisons. against: "eager" or "reference". */
-bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
-                           const char *against, const bgk_difference *difference);
+bg_status bg__comparison_record(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
+                                const char *against, const bgk_difference *difference);
 
 #endif

@@ -14,7 +14,7 @@ static bg_status refuse_tolerance(const char *from, const char *item, size_t len
         from, (int)length, item);
 }
 
-static void trim(const char **text, size_t *length)
+static void trim_spaces(const char **text, size_t *length)
 {
     while (*length > 0 && isspace((unsigned char)**text)) {
         (*text)++;
@@ -37,7 +37,7 @@ static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
 {
     char copy[64], *value;
 
-    trim(&text, &length);
+    trim_spaces(&text, &length);
     if (length < 5 || length >= sizeof copy)
         return false;
     memcpy(copy, text, length);
@@ -48,8 +48,8 @@ static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
     if (strncmp(copy, "ulp=", 4) == 0)
         return read_count(value, &tolerance->ulp);
     if (strncmp(copy, "abs=", 4) == 0)
-        return bg__number_read(value, &tolerance->absolute);
-    return strncmp(copy, "rel=", 4) == 0 && bg__number_read(value, &tolerance->relative);
+        return bg__parse_number(value, &tolerance->absolute);
+    return strncmp(copy, "rel=", 4) == 0 && bg__parse_number(value, &tolerance->relative);
 }
 
 static bool read_limits(const char *text, size_t length, bg_tolerance *tolerance)
@@ -79,7 +79,7 @@ static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name,
 {
     bg_status status;
 
-    trim(&name, &length);
+    trim_spaces(&name, &length);
     item->name = strndup(name, length);
     if (item->name == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a tolerance");
@@ -91,18 +91,18 @@ static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name,
     }
     if (length == 0 || name[0] == '!' || strchr(item->name, ',') != NULL)
         return refuse_tolerance(from, name, length);
-    BG__TRY(bg__override_check(item->name, from));
+    BG__TRY(bg__override_check_list(item->name, from));
 done:
     return status;
 }
 
-static bg_status add_item(bg__tolerances *t, const char *text, size_t length, const char *from)
+static bg_status add_tolerance(bg__tolerances *t, const char *text, size_t length, const char *from)
 {
     const char *colon = memchr(text, ':', length), *limits = colon != NULL ? colon + 1 : text;
     bg__tolerance_item *item;
     bg_status status;
 
-    BG__TRY(BG__GROW(t->list, t->count, t->capacity, "tolerances"));
+    BG__TRY(BG__ARRAY_GROW(t->list, t->count, t->capacity, "tolerances"));
     item = &t->list[t->count++];
     *item = (bg__tolerance_item){.dtype = -1};
     if (colon != NULL)
@@ -120,9 +120,9 @@ bg_status bg__tolerances_add(bg__tolerances *t, const char *text, const char *fr
     while (text != NULL) {
         const char *end = strchr(text, ';'), *item = text;
         size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        trim(&item, &length);
+        trim_spaces(&item, &length);
         if (length > 0)
-            BG__TRY(add_item(t, item, length, from));
+            BG__TRY(add_tolerance(t, item, length, from));
         text = end != NULL ? end + 1 : NULL;
     }
 done:
@@ -155,7 +155,7 @@ bg_status bg_tolerances_check(const char *text)
     return status;
 }
 
-static bool fits(const bg__tolerance_item *item, const bg__call *call, bg_dtype dtype)
+static bool item_matches(const bg__tolerance_item *item, const bg__call *call, bg_dtype dtype)
 {
     if (item->name == NULL)
         return item->dtype < 0 || item->dtype == (int)dtype;
@@ -165,7 +165,7 @@ static bool fits(const bg__tolerance_item *item, const bg__call *call, bg_dtype 
 const bg_tolerance *bg__tolerances_find(const bg__tolerances *t, const bg__call *call, bg_dtype dtype)
 {
     for (size_t i = t->count; i-- > 0;)
-        if (fits(&t->list[i], call, dtype))
+        if (item_matches(&t->list[i], call, dtype))
             return &t->list[i].tolerance;
     return &t->base;
 }

@@ -24,7 +24,7 @@ static size_t escape_character(const char *text, size_t *taken, char to[8])
     return bytes;
 }
 
-static size_t count_bytes(const char *text)
+static size_t count_escaped_bytes(const char *text)
 {
     size_t bytes = 0, taken;
     char to[8];
@@ -33,7 +33,7 @@ static size_t count_bytes(const char *text)
     return bytes;
 }
 
-static void put_all(const char *text, char *to)
+static void write_escaped(const char *text, char *to)
 {
     size_t taken;
     char one[8];
@@ -48,13 +48,13 @@ static void put_all(const char *text, char *to)
 char *bg__json_text(const cJSON *root, bool indented)
 {
     char *text = indented ? cJSON_Print(root) : cJSON_PrintUnformatted(root), *fixed;
-    size_t bytes = text != NULL ? count_bytes(text) : 0;
+    size_t bytes = text != NULL ? count_escaped_bytes(text) : 0;
 
     if (text == NULL || bytes == strlen(text))
         return text;
     fixed = cJSON_malloc(bytes + 1);
     if (fixed != NULL)
-        put_all(text, fixed);
+        write_escaped(text, fixed);
     cJSON_free(text);
     return fixed;
 }

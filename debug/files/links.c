@@ -37,7 +37,7 @@ static const char *cut_to_parent(char *path)
     return path;
 }
 
-bool bg__link_is_foreign(const char *path)
+bool bg__path_is_foreign(const char *path)
 {
     const mode_t shared = S_ISVTX | S_IWOTH;
     size_t length = strlen(path);
@@ -61,7 +61,7 @@ char *bg__link_resolve(const char *path)
     char *at = strdup(path);
     struct stat about;
     for (int links = 0; at != NULL && lstat(at, &about) == 0 && S_ISLNK(about.st_mode); links++) {
-        bool foreign = bg__link_is_foreign(at);
+        bool foreign = bg__path_is_foreign(at);
         char *next = links < MOST_LINKS && !foreign ? follow_link(at) : NULL;
         if (links == MOST_LINKS || foreign)
             errno = foreign ? EACCES : ELOOP;

@@ -10,6 +10,6 @@ char *bg__link_resolve(const char *path);
 
 /* Whether another user created path (a link itself, not its target) in a shared directory like /tmp. The kernel follows
  * no such links there (proc(5), protected_symlinks). */
-bool bg__link_is_foreign(const char *path);
+bool bg__path_is_foreign(const char *path);
 
 #endif

@@ -18,14 +18,14 @@ void bg__lanes_free(bg__lanes *s)
     free(s->tail);
     free(s->left);
     free(s->joined);
-    free(s->met);
-    free(s->met_at);
+    free(s->waited);
+    free(s->waited_at);
     free(s->seen);
     free(s->stack);
     *s = (bg__lanes){0};
 }
 
-static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
+static bg_status allocate_lanes(bg__lanes *s, const bg__layout *l)
 {
     bg_status status;
     BG__TRY(BG__ALLOCATE(s->lane, l->count, "nodes"));
@@ -37,16 +37,16 @@ static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
     BG__TRY(BG__ALLOCATE(s->tail, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->left, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->joined, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(s->met, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(s->met_at, l->count, "nodes"));
-    BG__TRY(BG__GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->waited, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->waited_at, l->count, "nodes"));
+    BG__TRY(BG__ARRAY_GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
     s->rows[s->row_count++] = (bg__lane_row){0, 0}; /* the row of nodes that wait for no other lane */
 done:
     return status;
 }
 
 /* Sorts the edges by the node that they lead to. */
-static void turn_edges(bg__lanes *s, const bg__layout *l)
+static void reverse_edges(bg__lanes *s, const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         s->first_after[i + 2] = s->first_after[i + 1] + l->waits[i];
@@ -59,36 +59,36 @@ static void turn_edges(bg__lanes *s, const bg__layout *l)
 
 /* ---- what one node waits for ---- */
 
-static void meet(bg__lanes *s, int lane, unsigned position)
+static void add_waited_lane(bg__lanes *s, int lane, unsigned position)
 {
     bg__lane_entry *entry;
-    if (s->met_at[lane] == 0) {
-        s->met_at[lane] = ++s->met_count;
-        s->met[s->met_count - 1] = (bg__lane_entry){lane, 0};
+    if (s->waited_at[lane] == 0) {
+        s->waited_at[lane] = ++s->waited_count;
+        s->waited[s->waited_count - 1] = (bg__lane_entry){lane, 0};
     }
-    entry = &s->met[s->met_at[lane] - 1];
+    entry = &s->waited[s->waited_at[lane] - 1];
     if (entry->position < position)
         entry->position = position;
 }
 
-static void meet_all(bg__lanes *s, size_t node)
+static void add_waited_lanes(bg__lanes *s, size_t node)
 {
     size_t last = 0; /* the row that was added last: nodes after one fork share a row */
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++) {
         size_t before = s->after[a];
         const bg__lane_row *row = &s->rows[s->row[before]];
-        meet(s, s->lane[before], s->position[before]);
+        add_waited_lane(s, s->lane[before], s->position[before]);
         for (size_t i = 0; i < row->count && s->row[before] != last; i++)
-            meet(s, s->entries[row->first + i].lane, s->entries[row->first + i].position);
+            add_waited_lane(s, s->entries[row->first + i].lane, s->entries[row->first + i].position);
         last = s->row[before];
     }
 }
 
-static void forget_met(bg__lanes *s)
+static void clear_waited_lanes(bg__lanes *s)
 {
-    for (size_t i = 0; i < s->met_count; i++)
-        s->met_at[s->met[i].lane] = 0;
-    s->met_count = 0;
+    for (size_t i = 0; i < s->waited_count; i++)
+        s->waited_at[s->waited[i].lane] = 0;
+    s->waited_count = 0;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -108,10 +108,10 @@ static unsigned find_position(const bg__lanes *s, size_t index, int lane)
 }
 
 /* Whether the row has all lanes in met, except the lane itself. */
-static bool has_met(const bg__lanes *s, size_t index, int lane)
+static bool row_covers_waits(const bg__lanes *s, size_t index, int lane)
 {
-    for (size_t i = 0; i < s->met_count; i++)
-        if (s->met[i].lane != lane && find_position(s, index, s->met[i].lane) != s->met[i].position)
+    for (size_t i = 0; i < s->waited_count; i++)
+        if (s->waited[i].lane != lane && find_position(s, index, s->waited[i].lane) != s->waited[i].position)
             return false;
     return true;
 }
@@ -119,7 +119,7 @@ static bool has_met(const bg__lanes *s, size_t index, int lane)
 /* Makes a row from met. */
 static bg_status add_row(bg__lanes *s, size_t *index)
 {
-    size_t need = s->entry_count + s->met_count;
+    size_t need = s->entry_count + s->waited_count;
     bg_status status = BG_OK;
 
     if (need > ENTRIES_MAX) {
@@ -127,15 +127,15 @@ static bg_status add_row(bg__lanes *s, size_t *index)
         goto done;
     }
     if (need > s->entry_capacity)
-        BG__TRY(bg__grow(&s->entries, &s->entry_capacity, need, sizeof *s->entries, "edges"));
-    BG__TRY(BG__GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
-    qsort(s->met, s->met_count, sizeof *s->met, compare_entries);
-    for (size_t i = 0; i < s->met_count; i++) {
-        s->met_at[s->met[i].lane] = i + 1;
-        s->entries[s->entry_count + i] = s->met[i];
+        BG__TRY(bg__array_grow(&s->entries, &s->entry_capacity, need, sizeof *s->entries, "edges"));
+    BG__TRY(BG__ARRAY_GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
+    qsort(s->waited, s->waited_count, sizeof *s->waited, compare_entries);
+    for (size_t i = 0; i < s->waited_count; i++) {
+        s->waited_at[s->waited[i].lane] = i + 1;
+        s->entries[s->entry_count + i] = s->waited[i];
     }
     *index = s->row_count;
-    s->rows[s->row_count++] = (bg__lane_row){s->entry_count, s->met_count};
+    s->rows[s->row_count++] = (bg__lane_row){s->entry_count, s->waited_count};
     s->entry_count = need;
 done:
     return status;
@@ -143,7 +143,7 @@ done:
 
 /* ---- one node ---- */
 
-static int find_continued(const bg__lanes *s, size_t node)
+static int find_continued_lane(const bg__lanes *s, size_t node)
 {
     int found = -1;
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++) {
@@ -155,13 +155,13 @@ static int find_continued(const bg__lanes *s, size_t node)
 }
 
 /* A lane whose last node comes before this node and has no further successor; -1: none. */
-static int find_ended(const bg__lanes *s)
+static int find_ended_lane(const bg__lanes *s)
 {
     int found = -1;
-    for (size_t i = 0; i < s->met_count; i++) {
-        int lane = s->met[i].lane;
+    for (size_t i = 0; i < s->waited_count; i++) {
+        int lane = s->waited[i].lane;
         size_t tail = s->tail[lane];
-        if (s->left[tail] == 0 && s->position[tail] == s->met[i].position && (found < 0 || lane < found))
+        if (s->left[tail] == 0 && s->position[tail] == s->waited[i].position && (found < 0 || lane < found))
             found = lane;
     }
     return found;
@@ -174,9 +174,9 @@ static bg_status find_row(bg__lanes *s, size_t node, bool continues)
     size_t count = s->first_after[node + 1] - s->first_after[node], *joined = NULL;
     bg_status status = BG_OK;
 
-    if (s->met_count == 0)
+    if (s->waited_count == 0)
         goto done;
-    if (continues && has_met(s, s->row[s->tail[s->lane[node]]], s->lane[node])) {
+    if (continues && row_covers_waits(s, s->row[s->tail[s->lane[node]]], s->lane[node])) {
         s->row[node] = s->row[s->tail[s->lane[node]]];
         goto done;
     }
@@ -193,7 +193,7 @@ done:
 }
 
 /* A node that only continues a lane has the row of the previous node in that lane. */
-static bool is_alone(const bg__lanes *s, size_t node)
+static bool has_one_dependency(const bg__lanes *s, size_t node)
 {
     return s->first_after[node + 1] - s->first_after[node] == 1;
 }
@@ -201,16 +201,16 @@ static bool is_alone(const bg__lanes *s, size_t node)
 static bg_status place_node(void *user, size_t node)
 {
     bg__lanes *s = user;
-    int lane = find_continued(s, node);
+    int lane = find_continued_lane(s, node);
     bool continues = lane >= 0;
     bg_status status = BG_OK;
 
-    if (!s->searched && !(continues && is_alone(s, node)))
-        meet_all(s, node);
+    if (!s->searched && !(continues && has_one_dependency(s, node)))
+        add_waited_lanes(s, node);
     if (lane < 0)
-        lane = find_ended(s);
+        lane = find_ended_lane(s);
     s->lane[node] = lane < 0 ? s->count : lane;
-    if (continues && is_alone(s, node))
+    if (continues && has_one_dependency(s, node))
         s->row[node] = s->row[s->tail[lane]];
     else
         BG__TRY(find_row(s, node, continues));
@@ -221,7 +221,7 @@ static bg_status place_node(void *user, size_t node)
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++)
         s->left[s->after[a]]--;
 done:
-    forget_met(s);
+    clear_waited_lanes(s);
     return status;
 }
 
@@ -231,9 +231,9 @@ bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
 {
     bg_status status;
 
-    BG__TRY(grow_lanes(s, l));
-    turn_edges(s, l);
-    BG__TRY(bg__layout_in_order(l, place_node, s));
+    BG__TRY(allocate_lanes(s, l));
+    reverse_edges(s, l);
+    BG__TRY(bg__layout_visit_in_order(l, place_node, s));
     if (s->searched) {
         BG__TRY(BG__ALLOCATE(s->seen, l->count, "nodes"));
         BG__TRY(BG__ALLOCATE(s->stack, l->count, "nodes"));
@@ -245,7 +245,7 @@ done:
 /* ---- which node is before which ---- */
 
 /* Marks all nodes that come before node, with a number that no other node uses. */
-static void mark_before(bg__lanes *s, size_t node)
+static void mark_predecessors(bg__lanes *s, size_t node)
 {
     size_t depth = 0;
     s->mark = node + 1;
@@ -268,6 +268,6 @@ bool bg__lanes_is_before(bg__lanes *s, size_t a, size_t b)
     if (!s->searched)
         return find_position(s, s->row[b], s->lane[a]) >= s->position[a];
     if (s->mark != b + 1)
-        mark_before(s, b);
+        mark_predecessors(s, b);
     return s->seen[a] == s->mark;
 }

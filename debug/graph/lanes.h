@@ -33,11 +33,11 @@ typedef struct bg__lanes {
     int count;
 
     /* Used while the lanes are found. */
-    size_t *tail;              /* the last node of each lane */
-    size_t *left;              /* number of successors of each node that have no lane yet */
-    size_t *joined;            /* for each node, the row of nodes that wait for it alone; 0: not made */
-    bg__lane_entry *met;       /* the lanes that the current node waits for */
-    size_t *met_at, met_count; /* for each lane, its index in met, from 1; 0: none */
+    size_t *tail;                    /* the last node of each lane */
+    size_t *left;                    /* number of successors of each node that have no lane yet */
+    size_t *joined;                  /* for each node, the row of nodes that wait for it alone; 0: not made */
+    bg__lane_entry *waited;          /* the lanes that the current node waits for */
+    size_t *waited_at, waited_count; /* for each lane, its index in met, from 1; 0: none */
     /* Used to search along the edges. */
     size_t *seen, *stack, mark;
 } bg__lanes;

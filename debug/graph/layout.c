@@ -22,7 +22,7 @@ static int compare_layout_handles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
+static size_t find_place(const bg__layout *l, cudaGraphNode_t node)
 {
     struct bg__layout_handle wanted = {node, 0};
     const struct bg__layout_handle *found =
@@ -30,7 +30,7 @@ static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
     return found != NULL ? found->place : 0; /* both nodes of an edge are in the graph */
 }
 
-static bg_status grow_layout(bg__layout *l)
+static bg_status allocate_layout(bg__layout *l)
 {
     bg_status status;
     BG__TRY(BG__ALLOCATE(l->handles, l->count, "nodes"));
@@ -44,15 +44,15 @@ done:
 }
 
 /* Sorts the edges by the node that they leave. */
-static void sort_edges(bg__layout *l)
+static void sort_layout_edges(bg__layout *l)
 {
     for (size_t i = 0; i < l->edges; i++)
-        l->first_edge[place_of(l, l->list.from[i]) + 2]++;
+        l->first_edge[find_place(l, l->list.from[i]) + 2]++;
     for (size_t i = 2; i < l->count + 2; i++)
         l->first_edge[i] += l->first_edge[i - 1];
     for (size_t i = 0; i < l->edges; i++) {
-        size_t to = place_of(l, l->list.to[i]);
-        l->edge_to[l->first_edge[place_of(l, l->list.from[i]) + 1]++] = to;
+        size_t to = find_place(l, l->list.to[i]);
+        l->edge_to[l->first_edge[find_place(l, l->list.from[i]) + 1]++] = to;
         l->waits[to]++;
         l->early[to] |= l->list.data[i].type == cudaGraphDependencyTypeProgrammatic;
     }
@@ -70,16 +70,16 @@ bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
     l->count = count;
     BG__TRY(bg__edges_list(&l->list, graph, l->nodes, count));
     l->edges = l->list.count;
-    BG__TRY(grow_layout(l));
+    BG__TRY(allocate_layout(l));
     for (size_t i = 0; i < l->count; i++)
         l->handles[i] = (struct bg__layout_handle){l->nodes[i], i};
     qsort(l->handles, l->count, sizeof *l->handles, compare_layout_handles);
-    sort_edges(l);
+    sort_layout_edges(l);
 done:
     return status;
 }
 
-bg_status bg__layout_in_order(bg__layout *l, bg_status (*visit)(void *user, size_t place), void *user)
+bg_status bg__layout_visit_in_order(bg__layout *l, bg_status (*visit)(void *user, size_t place), void *user)
 {
     bg_status status = BG_OK;
 

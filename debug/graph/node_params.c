@@ -6,7 +6,7 @@
 /* ---- kernels ---- */
 
 /* The buffer of the `extra` form: pairs of a name and a value up to CU_LAUNCH_PARAM_END (cuda.h, cuLaunchKernel). */
-static bool find_buffer(void *const *extra, const void **buffer, size_t *bytes)
+static bool find_launch_buffer(void *const *extra, const void **buffer, size_t *bytes)
 {
     *buffer = NULL;
     *bytes = 0;
@@ -27,7 +27,7 @@ static bool parameter_in_buffer(const bg__node *node, int index, bg__parameter *
     const void *buffer;
     size_t bytes, offset = 0, length;
 
-    if (!find_buffer(node->of.launch.extra, &buffer, &bytes))
+    if (!find_launch_buffer(node->of.launch.extra, &buffer, &bytes))
         return false;
     length = bytes;
     if (kernel->has_layout) {
@@ -62,14 +62,14 @@ bool bg__node_parameter(const bg__node *node, int index, bg__parameter *paramete
 /* ---- copies and fills ---- */
 
 /* Bytes from the first to the last byte of a pitched range: `depth` slices of `height` rows of `width` bytes. */
-static size_t span_of(size_t width, size_t height, size_t depth, size_t pitch, size_t rows)
+static size_t pitched_bytes(size_t width, size_t height, size_t depth, size_t pitch, size_t rows)
 {
     if (width == 0 || height == 0 || depth == 0)
         return 0;
     return (depth - 1) * pitch * rows + (height - 1) * pitch + width;
 }
 
-bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end)
+bool bg__memcpy_node_range(const bg__node *node, bg__copy_side which, bg__node_range *end)
 {
     const struct cudaMemcpy3DParms *copy = &node->of.copy;
     const struct cudaPitchedPtr *ptr = which == BG__SOURCE ? &copy->srcPtr : &copy->dstPtr;
@@ -78,16 +78,16 @@ bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end)
     if (node->type != cudaGraphNodeTypeMemcpy || !node->known || ptr->ptr == NULL)
         return false;
     end->address = (const char *)ptr->ptr + (pos->z * ptr->ysize + pos->y) * ptr->pitch + pos->x;
-    end->bytes = span_of(copy->extent.width, copy->extent.height, copy->extent.depth, ptr->pitch, ptr->ysize);
+    end->bytes = pitched_bytes(copy->extent.width, copy->extent.height, copy->extent.depth, ptr->pitch, ptr->ysize);
     return true;
 }
 
-bool bg__fill_end(const bg__node *node, bg__end *end)
+bool bg__memset_node_range(const bg__node *node, bg__node_range *end)
 {
     const struct cudaMemsetParams *fill = &node->of.fill;
     if (node->type != cudaGraphNodeTypeMemset || !node->known || fill->dst == NULL)
         return false;
     end->address = fill->dst;
-    end->bytes = span_of(fill->width * fill->elementSize, fill->height, 1, fill->pitch, fill->height);
+    end->bytes = pitched_bytes(fill->width * fill->elementSize, fill->height, 1, fill->pitch, fill->height);
     return true;
 }

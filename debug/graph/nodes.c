@@ -8,30 +8,30 @@
 #include "debug/memory/allocate.h"
 
 /* Functions of the driver, since the runtime refuses kernels of libraries. */
-typedef struct driver {
+typedef struct driver_functions {
     PFN_cuGraphKernelNodeGetParams_v12000 get_params;
     PFN_cuFuncGetName_v12030 function_name;
     PFN_cuKernelGetName_v12030 kernel_name;
     PFN_cuFuncGetParamInfo_v12040 function_parameter;
     PFN_cuKernelGetParamInfo_v12040 kernel_parameter;
-} driver;
+} driver_functions;
 
-typedef struct walk {
+typedef struct node_reader {
     bg__nodes *nodes;
     const bg_graph *graph;
-    driver driver;
-    bg__owners owners;
+    driver_functions driver_functions;
+    bg__calls_of_nodes owners;
     int segment, segments;
-} walk;
+} node_reader;
 
-static bg_status load_node_functions(driver *d)
+static bg_status load_node_functions(driver_functions *d)
 {
     bg_status status;
-    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, &d->get_params));
-    BG__TRY(bg__driver_entry("cuFuncGetName", 12030, &d->function_name));
-    BG__TRY(bg__driver_entry("cuKernelGetName", 12030, &d->kernel_name));
-    BG__TRY(bg__driver_entry("cuFuncGetParamInfo", 12040, &d->function_parameter));
-    BG__TRY(bg__driver_entry("cuKernelGetParamInfo", 12040, &d->kernel_parameter));
+    BG__TRY(bg__driver_get_entry_point("cuGraphKernelNodeGetParams", 12000, &d->get_params));
+    BG__TRY(bg__driver_get_entry_point("cuFuncGetName", 12030, &d->function_name));
+    BG__TRY(bg__driver_get_entry_point("cuKernelGetName", 12030, &d->kernel_name));
+    BG__TRY(bg__driver_get_entry_point("cuFuncGetParamInfo", 12040, &d->function_parameter));
+    BG__TRY(bg__driver_get_entry_point("cuKernelGetParamInfo", 12040, &d->kernel_parameter));
 done:
     return status;
 }
@@ -56,7 +56,8 @@ static bg_status check_driver_result(CUresult result, const char *call, bool *to
     return bg__fail_cuda((cudaError_t)result, call);
 }
 
-static bg_status get_place(const driver *d, const bg__kernel *kernel, size_t index, struct bg__place *place, bool *told)
+static bg_status get_parameter_place(const driver_functions *d, const bg__kernel *kernel, size_t index,
+                                     struct bg__place *place, bool *told)
 {
     bg_status status = BG_OK;
 
@@ -71,7 +72,7 @@ done:
     return status;
 }
 
-static bg_status read_layout(const driver *d, bg__kernel *kernel)
+static bg_status read_parameter_layout(const driver_functions *d, bg__kernel *kernel)
 {
     struct bg__place place;
     size_t count = 0;
@@ -79,7 +80,7 @@ static bg_status read_layout(const driver *d, bg__kernel *kernel)
     bool told;
 
     for (;; count++) {
-        BG__TRY(get_place(d, kernel, count, &place, &told));
+        BG__TRY(get_parameter_place(d, kernel, count, &place, &told));
         if (!told)
             break;
     }
@@ -87,14 +88,14 @@ static bg_status read_layout(const driver *d, bg__kernel *kernel)
         goto done;
     BG__TRY(BG__ALLOCATE(kernel->places, count, "parameters of a kernel"));
     for (size_t i = 0; i < count; i++)
-        BG__TRY(get_place(d, kernel, i, &kernel->places[i], &told));
+        BG__TRY(get_parameter_place(d, kernel, i, &kernel->places[i], &told));
     kernel->parameter_count = (int)count;
     kernel->has_layout = true;
 done:
     return status;
 }
 
-static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
+static bg_status read_kernel_name(const driver_functions *d, bg__kernel *kernel)
 {
     bg_status status = BG_OK;
     bool told = false;
@@ -114,14 +115,14 @@ done:
 
 bg_status bg__kernel_read(bg__kernel *kernel, void *handle)
 {
-    driver d;
+    driver_functions d;
     bg_status status;
 
     kernel->function = handle;
     kernel->kernel = handle;
     BG__TRY(load_node_functions(&d));
     BG__TRY(read_kernel_name(&d, kernel));
-    BG__TRY(read_layout(&d, kernel));
+    BG__TRY(read_parameter_layout(&d, kernel));
 done:
     return status;
 }
@@ -133,7 +134,7 @@ void bg__kernel_free(bg__kernel *kernel)
 }
 
 /* The list has each kernel once: a graph launches few kernels many times. */
-static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
+static bg_status find_kernel(node_reader *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
 {
     bg__kernel *kernel = w->nodes->kernels;
     bg_status status = BG_OK;
@@ -148,8 +149,8 @@ static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, con
         kernel->kernel = launch->kern;
         kernel->next = w->nodes->kernels;
         w->nodes->kernels = kernel;
-        BG__TRY(read_kernel_name(&w->driver, kernel));
-        BG__TRY(read_layout(&w->driver, kernel));
+        BG__TRY(read_kernel_name(&w->driver_functions, kernel));
+        BG__TRY(read_parameter_layout(&w->driver_functions, kernel));
     }
     *result = kernel;
 done:
@@ -158,7 +159,7 @@ done:
 
 /* ---- one node ---- */
 
-static cudaError_t ask_allocation(bg__node *node)
+static cudaError_t read_alloc_params(bg__node *node)
 {
     struct cudaMemAllocNodeParams allocation;
     cudaError_t error = cudaGraphMemAllocNodeGetParams(node->handle, &allocation);
@@ -169,7 +170,7 @@ static cudaError_t ask_allocation(bg__node *node)
     return error;
 }
 
-static cudaError_t ask_free(bg__node *node)
+static cudaError_t read_free_params(bg__node *node)
 {
     void *freed = NULL;
     cudaError_t error = cudaGraphMemFreeNodeGetParams(node->handle, &freed);
@@ -178,28 +179,28 @@ static cudaError_t ask_free(bg__node *node)
 }
 
 /* *call: the name of the function that was called. */
-static cudaError_t read_node_params(const walk *w, bg__node *node, const char **call)
+static cudaError_t read_node_params(const node_reader *w, bg__node *node, const char **call)
 {
 #define ASK(function, ...) (*call = #function, function(node->handle, __VA_ARGS__))
     switch (node->type) {
     case cudaGraphNodeTypeKernel:
         *call = "cuGraphKernelNodeGetParams";
-        return (cudaError_t)w->driver.get_params(node->handle, &node->of.launch);
+        return (cudaError_t)w->driver_functions.get_params(node->handle, &node->of.launch);
     case cudaGraphNodeTypeMemcpy: return ASK(cudaGraphMemcpyNodeGetParams, &node->of.copy);
     case cudaGraphNodeTypeMemset: return ASK(cudaGraphMemsetNodeGetParams, &node->of.fill);
     case cudaGraphNodeTypeHost: return ASK(cudaGraphHostNodeGetParams, &node->of.host);
     case cudaGraphNodeTypeGraph: return ASK(cudaGraphChildGraphNodeGetGraph, &node->of.child);
     case cudaGraphNodeTypeEventRecord: return ASK(cudaGraphEventRecordNodeGetEvent, &node->of.event);
     case cudaGraphNodeTypeWaitEvent: return ASK(cudaGraphEventWaitNodeGetEvent, &node->of.event);
-    case cudaGraphNodeTypeMemAlloc: *call = "cudaGraphMemAllocNodeGetParams"; return ask_allocation(node);
-    case cudaGraphNodeTypeMemFree: *call = "cudaGraphMemFreeNodeGetParams"; return ask_free(node);
+    case cudaGraphNodeTypeMemAlloc: *call = "cudaGraphMemAllocNodeGetParams"; return read_alloc_params(node);
+    case cudaGraphNodeTypeMemFree: *call = "cudaGraphMemFreeNodeGetParams"; return read_free_params(node);
     default: *call = ""; return cudaErrorNotSupported;
     }
 #undef ASK
 }
 
 /* If CUDA does not report the parameters of a node, they stay unknown; this is no failure. */
-static bg_status read_params(walk *w, bg__node *node)
+static bg_status read_params(node_reader *w, bg__node *node)
 {
     const char *call;
     cudaError_t error = read_node_params(w, node, &call);
@@ -211,7 +212,7 @@ static bg_status read_params(walk *w, bg__node *node)
         goto done;
     }
     if (*call != '\0')
-        bg__ignore(error);
+        bg__clear_cuda_error(error);
     if (node->known && node->type == cudaGraphNodeTypeKernel)
         BG__TRY(find_kernel(w, &node->of.launch, &node->kernel));
 done:
@@ -221,7 +222,7 @@ done:
 static bg_status append_node(bg__nodes *nodes, const bg__node *node, size_t *index)
 {
     bg_status status;
-    BG__TRY(BG__GROW(nodes->node, nodes->count, nodes->capacity, "nodes"));
+    BG__TRY(BG__ARRAY_GROW(nodes->node, nodes->count, nodes->capacity, "nodes"));
     *index = nodes->count++;
     nodes->node[*index] = *node;
 done:
@@ -233,14 +234,14 @@ done:
 /* A write-back node belongs to the eager call whose output it copies, not to the call that captured it. */
 static void find_writeback(const bg_graph *graph, bg__node *node)
 {
-    bg__writeback found;
+    bg__writeback_view found;
     node->writeback = bg__graph_find_writeback(graph, node->handle, &found);
     if (node->writeback)
         node->call = found.call;
 }
 
 /* The recursion is as deep as child graphs are nested. */
-static bg_status visit(walk *w, cudaGraph_t graph, long parent)
+static bg_status read_graph_nodes(node_reader *w, cudaGraph_t graph, long parent)
 {
     size_t count = 0, index = 0;
     cudaGraphNode_t *list = NULL;
@@ -259,7 +260,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
             find_writeback(w->graph, &node);
         BG__TRY(append_node(w->nodes, &node, &index));
         if (node.type == cudaGraphNodeTypeGraph && node.known)
-            BG__TRY(visit(w, node.of.child, (long)index));
+            BG__TRY(read_graph_nodes(w, node.of.child, (long)index));
     }
 done:
     free(list);
@@ -284,21 +285,21 @@ done:
     return status;
 }
 
-bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
+bg_status bg__nodes_read(const bg_graph *graph, bg__nodes *nodes)
 {
-    walk w = {.nodes = nodes, .graph = graph, .segments = bg__graph_segment_count(graph)};
+    node_reader w = {.nodes = nodes, .graph = graph, .segments = bg__graph_segment_count(graph)};
     bg_status status;
 
     *nodes = (bg__nodes){0};
-    BG__TRY(load_node_functions(&w.driver));
-    BG__TRY(bg__owners_list(&w.owners, graph));
+    BG__TRY(load_node_functions(&w.driver_functions));
+    BG__TRY(bg__calls_of_nodes_list(&w.owners, graph));
     for (; w.segment < w.segments; w.segment++)
-        BG__TRY(visit(&w, bg__graph_segment(graph, w.segment)->graph, -1));
+        BG__TRY(read_graph_nodes(&w, bg__graph_segment(graph, w.segment)->graph, -1));
     BG__TRY(sort_handles(nodes));
 done:
-    bg__owners_free(&w.owners);
+    bg__calls_of_nodes_free(&w.owners);
     if (status != BG_OK)
-        bg__fail_where("the nodes of %s", bg__graph_name(graph));
+        bg__error_add_location("the nodes of %s", bg__graph_name(graph));
     return status;
 }
 
@@ -344,12 +345,12 @@ const char *bg__node_kind(const bg__node *node)
 }
 
 /* "node 17" or "node 17, child node 3". */
-static size_t write_path(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes)
+static size_t write_node_path(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes)
 {
     size_t used = 0;
     int length;
     if (node->parent >= 0)
-        used = write_path(nodes, &nodes->node[node->parent], text, bytes);
+        used = write_node_path(nodes, &nodes->node[node->parent], text, bytes);
     length = snprintf(text + used, bytes - used, node->parent >= 0 ? ", child node %zu" : "node %zu", node->place);
     return length > 0 && used + (size_t)length < bytes ? used + (size_t)length : bytes - 1;
 }
@@ -358,7 +359,7 @@ const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *t
 {
     char path[128];
     const char *name = node->kernel != NULL ? node->kernel->name : NULL;
-    write_path(nodes, node, path, sizeof path);
+    write_node_path(nodes, node, path, sizeof path);
     snprintf(text, bytes, "segment %d, %s, %s%s%.*s%s", node->segment, path, bg__node_kind(node),
              name != NULL ? " " : "", BG__KERNEL_NAME_SHOWN, name != NULL ? name : "",
              name != NULL && strlen(name) > BG__KERNEL_NAME_SHOWN ? "..." : "");

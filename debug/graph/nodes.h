@@ -67,7 +67,7 @@ typedef struct bg__nodes {
 /* Reads all nodes of all segments, in the order of cudaGraphGetNodes; the nodes of a child graph follow its node. nodes
  * starts zeroed; free it also after a failure. The graph must outlive it. Errors: OUT_OF_MEMORY, UNSUPPORTED (a driver
  * without cuFuncGetParamInfo), CUDA. */
-bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
+bg_status bg__nodes_read(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
 /* Finds the node with that handle; NULL: none. */
@@ -92,13 +92,13 @@ bool bg__node_parameter(const bg__node *node, int index, bg__parameter *paramete
 
 /* The source or destination of a memcpy node: its first byte, and the number of bytes up to the last one, including
  * gaps between rows. Returns false for a CUDA array, or if the parameters of the node are unknown. */
-typedef enum bg__end_kind { BG__SOURCE, BG__DESTINATION } bg__end_kind;
-typedef struct bg__end {
+typedef enum bg__copy_side { BG__SOURCE, BG__DESTINATION } bg__copy_side;
+typedef struct bg__node_range {
     const void *address;
     size_t bytes;
-} bg__end;
-bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end);
+} bg__node_range;
+bool bg__memcpy_node_range(const bg__node *node, bg__copy_side which, bg__node_range *end);
 /* The same for the destination of a memset node. */
-bool bg__fill_end(const bg__node *node, bg__end *end);
+bool bg__memset_node_range(const bg__node *node, bg__node_range *end);
 
 #endif

@@ -13,7 +13,7 @@ enum { NOWHERE = -1 };
 static bg_status add_step(bg__order *o, const bg__node *node)
 {
     bg_status status;
-    BG__TRY(BG__GROW(o->nodes, o->count, o->capacity, "nodes"));
+    BG__TRY(BG__ARRAY_GROW(o->nodes, o->count, o->capacity, "nodes"));
     o->nodes[o->count++] = node;
 done:
     return status;
@@ -22,18 +22,18 @@ done:
 static bg_status add_edge(bg__order *o, size_t from, size_t to)
 {
     bg_status status;
-    BG__TRY(BG__GROW(o->edges, o->edge_count, o->edge_capacity, "edges"));
+    BG__TRY(BG__ARRAY_GROW(o->edges, o->edge_count, o->edge_capacity, "edges"));
     o->edges[o->edge_count++] = (struct bg__order_edge){from, to};
 done:
     return status;
 }
 
 /* The steps before and behind a child graph; both NOWHERE: the graph is not a child graph. */
-typedef struct around {
+typedef struct child_bounds {
     long begin, end;
-} around;
+} child_bounds;
 
-static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, around outer);
+static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, child_bounds outer);
 
 /* *last: the last step of the node; for a child graph, its end. */
 static bg_status add_node(bg__order *o, cudaGraphNode_t handle, const bg__nodes *nodes, size_t *last)
@@ -51,12 +51,13 @@ static bg_status add_node(bg__order *o, cudaGraphNode_t handle, const bg__nodes 
     *last = o->count;
     BG__TRY(add_step(o, NULL));
     BG__TRY(add_edge(o, first, *last));
-    BG__TRY(add_graph(o, node->of.child, nodes, (around){(long)first, (long)*last}));
+    BG__TRY(add_graph(o, node->of.child, nodes, (child_bounds){(long)first, (long)*last}));
 done:
     return status;
 }
 
-static bg_status add_edges(bg__order *o, const bg__layout *l, const size_t *firsts, const size_t *lasts, around outer)
+static bg_status add_edges(bg__order *o, const bg__layout *l, const size_t *firsts, const size_t *lasts,
+                           child_bounds outer)
 {
     bg_status status = BG_OK;
 
@@ -73,7 +74,7 @@ done:
 }
 
 /* The recursion is as deep as child graphs are nested. */
-static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, around outer)
+static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, child_bounds outer)
 {
     size_t *firsts = NULL, *lasts = NULL;
     bg__layout l = {0};
@@ -100,7 +101,7 @@ static int compare_edges(const void *a, const void *b)
     return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
 }
 
-static void sort_edges(bg__order *o)
+static void sort_order_edges(bg__order *o)
 {
     size_t edge = 0;
     if (o->edge_count > 0)
@@ -112,21 +113,21 @@ static void sort_edges(bg__order *o)
     }
 }
 
-bg_status bg__order_take(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes)
+bg_status bg__order_read(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes)
 {
     bg_status status;
-    BG__TRY(add_graph(o, graph, nodes, (around){NOWHERE, NOWHERE}));
+    BG__TRY(add_graph(o, graph, nodes, (child_bounds){NOWHERE, NOWHERE}));
     BG__TRY(BG__ALLOCATE(o->first, o->count, "nodes"));
-    sort_edges(o);
+    sort_order_edges(o);
 done:
     return status;
 }
 
-bg_status bg__order_add(bg__order *o, size_t before, size_t after)
+bg_status bg__order_add_edge(bg__order *o, size_t before, size_t after)
 {
     bg_status status;
     BG__TRY(add_edge(o, before, after));
-    sort_edges(o);
+    sort_order_edges(o);
 done:
     return status;
 }
@@ -155,7 +156,7 @@ static bool is_lower(struct ready_step a, struct ready_step b)
     return a.key != b.key ? a.key < b.key : a.step < b.step;
 }
 
-static void push(ready *r, struct ready_step new)
+static void push_ready(ready *r, struct ready_step new)
 {
     size_t at = r->count++;
 
@@ -164,7 +165,7 @@ static void push(ready *r, struct ready_step new)
     r->heap[at] = new;
 }
 
-static size_t pop(ready *r)
+static size_t pop_ready(ready *r)
 {
     size_t top = r->heap[0].step, at = 0, child;
     struct ready_step last = r->heap[--r->count];
@@ -181,12 +182,12 @@ static size_t pop(ready *r)
     return top;
 }
 
-static struct ready_step keyed(const uint64_t *keys, size_t step)
+static struct ready_step make_ready_step(const uint64_t *keys, size_t step)
 {
     return (struct ready_step){keys != NULL ? keys[step] : 0, step};
 }
 
-bg_status bg__order_list(const bg__order *o, const uint64_t *keys, size_t *steps)
+bg_status bg__order_sort(const bg__order *o, const uint64_t *keys, size_t *steps)
 {
     ready r = {.count = 0};
     size_t *waits = NULL, listed = 0;
@@ -198,13 +199,13 @@ bg_status bg__order_list(const bg__order *o, const uint64_t *keys, size_t *steps
         waits[o->edges[e].to]++;
     for (size_t i = 0; i < o->count; i++)
         if (waits[i] == 0)
-            push(&r, keyed(keys, i));
+            push_ready(&r, make_ready_step(keys, i));
     while (r.count > 0) {
-        size_t step = pop(&r);
+        size_t step = pop_ready(&r);
         steps[listed++] = step;
         for (size_t e = o->first[step]; e < o->first[step + 1]; e++)
             if (--waits[o->edges[e].to] == 0)
-                push(&r, keyed(keys, o->edges[e].to));
+                push_ready(&r, make_ready_step(keys, o->edges[e].to));
     }
     if (listed < o->count)
         BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of a graph wait for each other in a circle");
@@ -217,7 +218,7 @@ done:
 /* ---- lanes ---- */
 
 /* Fills the members that bg__lanes_find reads. */
-static bg_status lay_out(const bg__order *o, bg__layout *l)
+static bg_status fill_layout(const bg__order *o, bg__layout *l)
 {
     bg_status status;
 
@@ -236,13 +237,13 @@ done:
     return status;
 }
 
-bg_status bg__order_lanes(const bg__order *o, int *lane, int *count)
+bg_status bg__order_find_lanes(const bg__order *o, int *lane, int *count)
 {
     bg__layout l = {0};
     bg__lanes lanes = {0};
     bg_status status;
 
-    BG__TRY(lay_out(o, &l));
+    BG__TRY(fill_layout(o, &l));
     BG__TRY(bg__lanes_find(&lanes, &l));
     memcpy(lane, lanes.lane, o->count * sizeof *lane);
     *count = lanes.count;

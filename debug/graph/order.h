@@ -18,19 +18,19 @@ typedef struct bg__order {
 
 /* Reads the dependencies of a graph. nodes: all nodes of graph; they must outlive the order. Call bg__order_free also
  * after a failure. Errors: OUT_OF_MEMORY, CUDA; NOT_FOUND: the graph was changed after nodes were read. */
-bg_status bg__order_take(bg__order *order, cudaGraph_t graph, const bg__nodes *nodes);
+bg_status bg__order_read(bg__order *order, cudaGraph_t graph, const bg__nodes *nodes);
 void bg__order_free(bg__order *order);
 /* Adds a dependency: `before` must come before `after`. Errors: OUT_OF_MEMORY. */
-bg_status bg__order_add(bg__order *order, size_t before, size_t after);
+bg_status bg__order_add_edge(bg__order *order, size_t before, size_t after);
 
 /* Lists the steps, order->count of them, in a topological order: among those that are ready, the step with the lowest
  * key is next, and of equal ones the first. keys: by step; NULL: all are equal. Errors: OUT_OF_MEMORY; UNSUPPORTED: the
  * dependencies have a cycle. */
-bg_status bg__order_list(const bg__order *order, const uint64_t *keys, size_t *steps);
+bg_status bg__order_sort(const bg__order *order, const uint64_t *keys, size_t *steps);
 
 /* Puts each step into one of *count lanes, which are chains (lanes.h). An order that runs the steps of one lane as late
  * as possible runs every step that has no order with one of them before it. One such order for each lane runs any two
  * unordered steps in both orders. */
-bg_status bg__order_lanes(const bg__order *order, int *lane, int *count);
+bg_status bg__order_find_lanes(const bg__order *order, int *lane, int *count);
 
 #endif

@@ -8,15 +8,15 @@
 /* One for each graph, created by the first tool that needs it. Each member belongs to one tool; debug/hooks frees them
  * all. */
 typedef struct bg__tools {
-    struct bg__stepping *stepping;       /* BG_DEBUG=step: replays run node by node; NULL: off */
-    struct bg__hanging *hanging;         /* BG_HANG: the steps of replays are followed; NULL: not yet */
-    struct bg__replay_shadow *shadowing; /* BG_SHADOW: replays are compared with the eager pass; NULL: off */
-    const char *trace;                   /* BG_TRACE: file for the timeline of the next replay; NULL: none */
-    bool reported;                       /* BG_REPORT counts the graph */
-    bg__allocations *used;               /* allocations that the nodes use; NULL: not read yet */
-    size_t freed;                        /* number of them that were freed while no node pointed into one */
-    struct bg_report *checked;           /* BG_CHECK=graph: all its findings; NULL: none yet */
-    int looks;                           /* number of its checks before replays */
+    struct bg__stepping *stepping;         /* BG_DEBUG=step: replays run node by node; NULL: off */
+    struct bg__hang_tracker *hang_tracker; /* BG_HANG: the steps of replays are followed; NULL: not yet */
+    struct bg__replay_shadow *shadowing;   /* BG_SHADOW: replays are compared with the eager pass; NULL: off */
+    const char *trace;                     /* BG_TRACE: file for the timeline of the next replay; NULL: none */
+    bool reported;                         /* BG_REPORT counts the graph */
+    bg__allocations *used;                 /* allocations that the nodes use; NULL: not read yet */
+    size_t freed;                          /* number of them that were freed while no node pointed into one */
+    struct bg_report *checked;             /* BG_CHECK=graph: all its findings; NULL: none yet */
+    int check_count;                       /* number of its checks before replays */
 } bg__tools;
 
 /* Between these calls, other tools ignore the captures and replays of the calling thread, which a tool makes. They

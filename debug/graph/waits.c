@@ -55,7 +55,7 @@ static unsigned cluster_blocks(const bg__node *node, CUlaunchAttribute *cluster)
     cudaLaunchAttributeValue value = {0};
     cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeClusterDimension, &value);
 
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess || value.clusterDim.x == 0)
         return 1;
     *cluster = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
@@ -81,7 +81,7 @@ static unsigned long long count_by_clusters(const bg__node *node, CUfunction fun
     clusters_function ask;
     int clusters = 0;
 
-    if (bg__driver_entry("cuOccupancyMaxActiveClusters", 11080, &ask) != BG_OK ||
+    if (bg__driver_get_entry_point("cuOccupancyMaxActiveClusters", 11080, &ask) != BG_OK ||
         ask(&clusters, function, &config) != CUDA_SUCCESS || clusters < 0)
         return 0;
     return (unsigned long long)clusters * blocks;
@@ -97,8 +97,9 @@ static unsigned long long count_by_blocks(const bg__node *node, CUfunction funct
 
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    bg__ignore(error);
-    if (error != cudaSuccess || bg__driver_entry("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, &ask) != BG_OK ||
+    bg__clear_cuda_error(error);
+    if (error != cudaSuccess ||
+        bg__driver_get_entry_point("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, &ask) != BG_OK ||
         ask(&blocks, function, threads, launch->sharedMemBytes) != CUDA_SUCCESS || blocks < 0)
         return 0;
     return (unsigned long long)blocks * (unsigned)processors;
@@ -116,9 +117,9 @@ void bg__grid_measure(const bg__node *node, bg__grid *grid)
         return;
     grid->blocks = (unsigned long long)node->of.launch.gridDimX * node->of.launch.gridDimY * node->of.launch.gridDimZ;
     function = node->of.launch.func;
-    if (function == NULL &&
-        (node->of.launch.kern == NULL || bg__driver_entry("cuKernelGetFunction", 12000, &of_kernel) != BG_OK ||
-         of_kernel(&function, node->of.launch.kern) != CUDA_SUCCESS))
+    if (function == NULL && (node->of.launch.kern == NULL ||
+                             bg__driver_get_entry_point("cuKernelGetFunction", 12000, &of_kernel) != BG_OK ||
+                             of_kernel(&function, node->of.launch.kern) != CUDA_SUCCESS))
         return;
     blocks = cluster_blocks(node, &cluster);
     grid->fit = blocks > 1 ? count_by_clusters(node, function, blocks, &cluster) : count_by_blocks(node, function);

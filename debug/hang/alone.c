@@ -6,34 +6,34 @@
 #include "watched_graphs.h"
 
 /* The node that a thread runs; entries are never removed. */
-typedef struct alone {
-    struct alone *next;
+typedef struct single_run {
+    struct single_run *next;
     bool runs;
     char graph[64];
     bg__marked_node node;
     double began; /* in ms */
     int place;    /* entry in running.h, from 1; 0: none */
-} alone;
+} single_run;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static alone *list;
-static _Thread_local alone *own;
+static single_run *single_runs;
+static _Thread_local single_run *this_run;
 
-static alone *get_own(void)
+static single_run *get_this_run(void)
 {
-    if (own == NULL && (own = calloc(1, sizeof *own)) != NULL) {
+    if (this_run == NULL && (this_run = calloc(1, sizeof *this_run)) != NULL) {
         pthread_mutex_lock(&lock);
-        own->next = list;
-        list = own;
+        this_run->next = single_runs;
+        single_runs = this_run;
         pthread_mutex_unlock(&lock);
     }
-    return own;
+    return this_run;
 }
 
 /* Out of host memory, a hang of this node is not reported. */
 void bg__hang_node_begin(const bg_graph *graph, const bg__node *node, const bg__call *call)
 {
-    alone *a = bg__hangs_wanted() ? get_own() : NULL;
+    single_run *a = bg__hangs_wanted() ? get_this_run() : NULL;
 
     if (a == NULL || bg__marked_node_describe(&a->node, node, call) != BG_OK)
         return;
@@ -46,30 +46,30 @@ void bg__hang_node_begin(const bg_graph *graph, const bg__node *node, const bg__
 
 void bg__hang_node_end(void)
 {
-    alone *a = own;
+    single_run *a = this_run;
 
     if (a == NULL || !a->runs)
         return;
     pthread_mutex_lock(&lock);
     a->runs = false;
-    bg__hang_forget_row(&a->place);
+    bg__hang_remove_row(&a->place);
     bg__marked_node_free(&a->node);
     pthread_mutex_unlock(&lock);
 }
 
-void bg__alone_look(double now, bool writes)
+void bg__hang_check_nodes(double now, bool writes)
 {
     pthread_mutex_lock(&lock);
-    for (alone *a = list; a != NULL; a = a->next)
+    for (single_run *a = single_runs; a != NULL; a = a->next)
         if (a->runs && now - a->began >= BG__HANG_LONG_MS && (writes || a->place == 0))
-            bg__hang_write_row(&a->place, bg__hang_row_alone(a->graph, &a->node, a->began), 0);
+            bg__hang_replace_row(&a->place, bg__hang_format_node_row(a->graph, &a->node, a->began), 0);
     pthread_mutex_unlock(&lock);
 }
 
-void bg__alone_forget(void)
+void bg__hang_remove_node_rows(void)
 {
     pthread_mutex_lock(&lock);
-    for (alone *a = list; a != NULL; a = a->next)
-        bg__hang_forget_row(&a->place);
+    for (single_run *a = single_runs; a != NULL; a = a->next)
+        bg__hang_remove_row(&a->place);
     pthread_mutex_unlock(&lock);
 }

@@ -11,10 +11,10 @@ bg_status bg__hangs_begin(void);
 bool bg__hangs_wanted(void);
 
 /* The launches of one executable graph. */
-typedef struct bg__watched bg__watched;
+typedef struct bg__hang_copy bg__hang_copy;
 
 /* What is launched. */
-typedef struct bg__watched_what {
+typedef struct bg__hang_target {
     const bg_graph *graph; /* has the calls that name the nodes */
     int segment;
     const char *name;     /* for messages: "segment 2 of decode" */
@@ -22,22 +22,22 @@ typedef struct bg__watched_what {
     cudaGraphExec_t key;  /* what source was instantiated as; NULL: not a graph */
     const bg__call *call; /* if it is not a graph: its call; NULL: none */
     uint64_t launches;    /* how many came before this copy */
-} bg__watched_what;
+} bg__hang_target;
 
 /* Creates a copy of source with marks. If CUDA cannot copy it, launches are followed as a whole, and *why says why; the
  * text lives as long as *watched. In the copy, nodes that write back outputs of eager calls do nothing. Errors:
  * OUT_OF_MEMORY, CUDA. */
-bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what, const char **why);
+bg_status bg__hang_copy_create(bg__hang_copy **watched, const bg__hang_target *what, const char **why);
 /* Returns the executable copy; *source becomes the graph that it was instantiated from. NULL: there is no copy. */
-cudaGraphExec_t bg__watched_copy(const bg__watched *watched, cudaGraph_t *source);
+cudaGraphExec_t bg__hang_copy_exec(const bg__hang_copy *watched, cudaGraph_t *source);
 /* Launches the copy, or key if there is none. The caller serializes launches. */
-cudaError_t bg__watched_launch(bg__watched *watched, cudaStream_t stream);
+cudaError_t bg__hang_copy_launch(bg__hang_copy *watched, cudaStream_t stream);
 /* The same in parts: call run, or launch something else, between begin and end. */
-void bg__watched_begin(bg__watched *watched, cudaStream_t stream);
-cudaError_t bg__watched_run(bg__watched *watched, cudaStream_t stream);
-void bg__watched_end(bg__watched *watched, cudaStream_t stream);
+void bg__hang_copy_mark_begin(bg__hang_copy *watched, cudaStream_t stream);
+cudaError_t bg__hang_copy_run(bg__hang_copy *watched, cudaStream_t stream);
+void bg__hang_copy_mark_end(bg__hang_copy *watched, cudaStream_t stream);
 /* The program launches it no more; launches may still run. Frees it when they have ended. */
-void bg__watched_drop(bg__watched *watched);
+void bg__hang_copy_release(bg__hang_copy *watched);
 
 /* The calling thread begins to wait for the device, in that function of CUDA. */
 void bg__hang_wait_begin(const char *function, bg_site site);

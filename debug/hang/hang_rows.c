@@ -5,33 +5,33 @@
 #include "hang.h"
 #include "watched_graphs.h"
 
-static bool wanted;
+static bool hangs_wanted;
 
-bg_status bg__hangs_read(void)
+bg_status bg__hangs_read_environment(void)
 {
-    return bg__env_flag("BG_HANG", &wanted);
+    return bg__env_flag("BG_HANG", &hangs_wanted);
 }
 
 bool bg__hangs_wanted(void)
 {
-    return wanted;
+    return hangs_wanted;
 }
 
-void bg__hang_forget_row(int *place)
+void bg__hang_remove_row(int *place)
 {
     if (*place > 0)
-        bg__running_leave(*place - 1);
+        bg__running_remove_row(*place - 1);
     *place = 0;
 }
 
 /* Adds the new row before it removes the old one, so that there is always one. */
-void bg__hang_write_row(int *place, char *row, unsigned long count)
+void bg__hang_replace_row(int *place, char *row, unsigned long count)
 {
-    const int fresh = row != NULL ? bg__running_enter(row, count) + 1 : 0;
+    const int fresh = row != NULL ? bg__running_add_row(row, count) + 1 : 0;
 
     free(row);
     if (fresh == 0)
         return;
-    bg__hang_forget_row(place);
+    bg__hang_remove_row(place);
     *place = fresh;
 }

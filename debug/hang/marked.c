@@ -24,12 +24,12 @@ void bg__marked_node_free(bg__marked_node *node)
 }
 
 /* Nodes of child graphs count as part of the child graph's node. */
-static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph, int segment)
+static bg_status describe_nodes(bg__marked_graph *marked, const bg_graph *graph, int segment)
 {
     bg__nodes nodes = {.node = NULL};
     bg_status status;
 
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].segment == segment && nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
             BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i], nodes.node[i].call));
@@ -43,41 +43,41 @@ done:
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-typedef struct place {
+typedef struct node_index {
     cudaGraphNode_t node;
     size_t index;
-} place;
+} node_index;
 
-static int compare_places(const void *a, const void *b)
+static int compare_node_indexes(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const node_index *x = a, *y = b;
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static size_t find_place(const place *places, size_t count, cudaGraphNode_t node)
+static size_t find_node_index(const node_index *places, size_t count, cudaGraphNode_t node)
 {
-    const place key = {node, 0}, *found = bsearch(&key, places, count, sizeof key, compare_places);
+    const node_index key = {node, 0}, *found = bsearch(&key, places, count, sizeof key, compare_node_indexes);
     return found != NULL ? found->index : 0;
 }
 
-static bg_status note_edges(bg__marked *marked, const cudaGraphNode_t *nodes)
+static bg_status read_edges(bg__marked_graph *marked, const cudaGraphNode_t *nodes)
 {
-    place *places = calloc(marked->count + 1, sizeof *places);
+    node_index *places = calloc(marked->count + 1, sizeof *places);
     bg__edges edges = {.count = 0};
     bg_status status = BG_OK;
 
     if (places == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", marked->count);
     for (size_t i = 0; i < marked->count; i++)
-        places[i] = (place){nodes[i], i};
-    qsort(places, marked->count, sizeof *places, compare_places);
+        places[i] = (node_index){nodes[i], i};
+    qsort(places, marked->count, sizeof *places, compare_node_indexes);
     BG__TRY(bg__edges_list(&edges, marked->graph, nodes, marked->count));
     marked->edge = calloc(edges.count + 1, sizeof *marked->edge);
     if (marked->edge == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", edges.count);
     for (size_t i = 0; i < edges.count; i++)
-        marked->edge[i] = (struct bg__marked_edge){find_place(places, marked->count, edges.from[i]),
-                                                   find_place(places, marked->count, edges.to[i])};
+        marked->edge[i] = (struct bg__marked_edge){find_node_index(places, marked->count, edges.from[i]),
+                                                   find_node_index(places, marked->count, edges.to[i])};
     marked->edges = edges.count;
 done:
     bg__edges_free(&edges);
@@ -87,7 +87,7 @@ done:
 
 /* ---- marks ------------------------------------------------------------------------------------------------------ */
 
-static struct cudaMemsetParams mark_of(const bg__marked *marked, size_t word, unsigned value, size_t words)
+static struct cudaMemsetParams mark_params(const bg__marked_graph *marked, size_t word, unsigned value, size_t words)
 {
     return (struct cudaMemsetParams){.dst = (char *)marked->marks.device + word * sizeof(uint32_t),
                                      .elementSize = sizeof(uint32_t),
@@ -98,9 +98,9 @@ static struct cudaMemsetParams mark_of(const bg__marked *marked, size_t word, un
 
 /* A kernel that fills the device would delay the mark of a node before it. So each node waits for the marks of the
  * nodes that it depends on. */
-static bg_status add_marks(bg__marked *marked, cudaGraphNode_t *nodes, cudaGraphNode_t *marks)
+static bg_status add_marks(bg__marked_graph *marked, cudaGraphNode_t *nodes, cudaGraphNode_t *marks)
 {
-    struct cudaMemsetParams params = mark_of(marked, BG__MARK_NODES, 0, marked->count);
+    struct cudaMemsetParams params = mark_params(marked, BG__MARK_NODES, 0, marked->count);
     bool *waits = calloc(marked->count + 1, sizeof *waits);
     cudaGraphNode_t first;
     bg_status status = BG_OK;
@@ -111,7 +111,7 @@ static bg_status add_marks(bg__marked *marked, cudaGraphNode_t *nodes, cudaGraph
         waits[marked->edge[i].to] = true;
     BG__TRY_CUDA(cudaGraphAddMemsetNode(&first, marked->graph, NULL, 0, &params));
     for (size_t i = 0; i < marked->count; i++) {
-        params = mark_of(marked, BG__MARK_NODES + i, 1, 1);
+        params = mark_params(marked, BG__MARK_NODES + i, 1, 1);
         BG__TRY_CUDA(cudaGraphAddMemsetNode(&marks[i], marked->graph, &nodes[i], 1, &params));
         if (!waits[i])
             BG__TRY_CUDA(cudaGraphAddDependencies(marked->graph, &first, &nodes[i], NULL, 1));
@@ -128,7 +128,7 @@ done:
 
 /* The caller runs the write-backs: each replay sets their parameters in the program's executable graph, not in the
  * copy. */
-static bg_status disable_writebacks(bg__marked *marked, const cudaGraphNode_t *nodes)
+static bg_status disable_writebacks(bg__marked_graph *marked, const cudaGraphNode_t *nodes)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < marked->count; i++)
@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-static bg_status make_copy(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source)
+static bg_status make_copy(bg__marked_graph *marked, const bg_graph *graph, int segment, cudaGraph_t source)
 {
     cudaGraphNode_t *nodes = calloc(2 * marked->count + 2, sizeof *nodes);
     bg_status status;
@@ -149,7 +149,7 @@ static bg_status make_copy(bg__marked *marked, const bg_graph *graph, int segmen
     if (marked->count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(marked->graph, nodes, &marked->count));
     BG__TRY(describe_nodes(marked, graph, segment));
-    BG__TRY(note_edges(marked, nodes));
+    BG__TRY(read_edges(marked, nodes));
     if (marked->count > 0)
         BG__TRY(add_marks(marked, nodes, nodes + marked->count));
     BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&marked->exec, marked->graph, 0));
@@ -159,7 +159,7 @@ done:
     return status;
 }
 
-static void drop_copy(bg__marked *marked)
+static void destroy_copy(bg__marked_graph *marked)
 {
     if (marked->exec != NULL)
         BG__RELEASE(cudaGraphExecDestroy(marked->exec));
@@ -169,23 +169,23 @@ static void drop_copy(bg__marked *marked)
         bg__marked_node_free(&marked->node[i]);
     free(marked->node);
     free(marked->edge);
-    *marked = (bg__marked){.marks = marked->marks};
+    *marked = (bg__marked_graph){.marks = marked->marks};
 }
 
-bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source)
+bg_status bg__marked_graph_create(bg__marked_graph *marked, const bg_graph *graph, int segment, cudaGraph_t source)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     size_t count = 0;
     bg_status status;
 
-    *marked = (bg__marked){.exec = NULL};
-    BG__TRY(bg__relax_begin(&relaxed));
+    *marked = (bg__marked_graph){.exec = NULL};
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     if (source != NULL)
         BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
-    BG__TRY(bg__marks_take(BG__MARK_NODES + (count <= BG__MARKED_MAX ? count : 0), &marked->marks));
-    if (count > BG__MARKED_MAX)
+    BG__TRY(bg__marks_acquire(BG__MARK_NODES + (count <= BG__MARKED_NODES_MAX ? count : 0), &marked->marks));
+    if (count > BG__MARKED_NODES_MAX)
         BG__FAIL(BG_ERROR_UNSUPPORTED, "it has %zu nodes, and %d at most are followed one by one", count,
-                 BG__MARKED_MAX);
+                 BG__MARKED_NODES_MAX);
     if (source == NULL)
         goto done;
     marked->node = calloc(count + 1, sizeof *marked->node);
@@ -194,14 +194,14 @@ bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment
     marked->count = count;
     status = make_copy(marked, graph, segment, source);
     if (status != BG_OK)
-        drop_copy(marked);
+        destroy_copy(marked);
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
-void bg__marked_free(bg__marked *marked)
+void bg__marked_graph_free(bg__marked_graph *marked)
 {
-    drop_copy(marked);
-    bg__marks_give(&marked->marks);
+    destroy_copy(marked);
+    bg__marks_release(&marked->marks);
 }

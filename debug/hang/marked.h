@@ -24,7 +24,7 @@ void bg__marked_node_free(bg__marked_node *node);
 enum { BG__MARK_BEGUN, BG__MARK_ENDED, BG__MARK_NODES };
 
 /* Starts zeroed. */
-typedef struct bg__marked {
+typedef struct bg__marked_graph {
     cudaGraph_t graph;
     cudaGraphExec_t exec; /* NULL: there is no copy, and no nodes */
     bg__marks marks;      /* BEGUN, ENDED: numbers of launches; then 1 for each node that has ended */
@@ -34,15 +34,16 @@ typedef struct bg__marked {
         size_t from, to;
     } * edge;
     size_t edges;
-} bg__marked;
+} bg__marked_graph;
 
-enum { BG__MARKED_MAX = 1 << 16 }; /* most nodes of a graph */
+enum { BG__MARKED_NODES_MAX = 1 << 16 }; /* most nodes of a graph */
 
 /* Makes the copy. source is a segment of graph, which has the calls that name its nodes. On failure, marked has the
- * marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_free also after a
- * failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_MAX nodes), CUDA (source cannot be copied). */
-bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source);
+ * marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_graph_free also after a
+ * failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_NODES_MAX nodes), CUDA (source cannot be copied).
+ */
+bg_status bg__marked_graph_create(bg__marked_graph *marked, const bg_graph *graph, int segment, cudaGraph_t source);
 /* No launch of the copy may be running. */
-void bg__marked_free(bg__marked *marked);
+void bg__marked_graph_free(bg__marked_graph *marked);
 
 #endif

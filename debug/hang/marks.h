@@ -15,8 +15,8 @@ typedef struct bg__marks {
 
 /* Gets count words, all 0. They are readable until the process ends, even after the context that wrote them is
  * destroyed. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__marks_take(size_t count, bg__marks *marks);
+bg_status bg__marks_acquire(size_t count, bg__marks *marks);
 /* The device must not write the words any more. words NULL does nothing. */
-void bg__marks_give(bg__marks *marks);
+void bg__marks_release(bg__marks *marks);
 
 #endif

@@ -9,29 +9,29 @@
 enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };
 
 /* A node that has not ended, though all nodes that it waits for have. */
-typedef struct stuck {
+typedef struct stuck_node {
     const bg__marked_node *node; /* NULL: none */
     /* More such nodes: a kernel that fills the device keeps others from running. */
     const bg__marked_node *other[OTHERS];
     size_t others;
     size_t ended;
     size_t behind; /* nodes that wait for it */
-} stuck;
+} stuck_node;
 
-static bool is_marked(const bg__watched *w, size_t node)
+static bool has_node_ended(const bg__hang_copy *w, size_t node)
 {
     return w->marked.marks.words[BG__MARK_NODES + node] != 0;
 }
 
-size_t bg__watched_count_ended(const bg__watched *w)
+size_t bg__hang_copy_count_ended(const bg__hang_copy *w)
 {
     size_t ended = 0;
     for (size_t i = 0; i < w->marked.count; i++)
-        ended += is_marked(w, i);
+        ended += has_node_ended(w, i);
     return ended;
 }
 
-static size_t count_behind(const bg__marked *m, size_t first, bool *behind)
+static size_t count_waiting_nodes(const bg__marked_graph *m, size_t first, bool *behind)
 {
     size_t count = 0;
     bool more = true;
@@ -49,7 +49,7 @@ static size_t count_behind(const bg__marked *m, size_t first, bool *behind)
 }
 
 /* Ranks nodes by how likely they hang: most of the nodes that could run do not. */
-static int rank_of(const bg__marked_node *node)
+static int wait_likelihood(const bg__marked_node *node)
 {
     if (node->others != NULL)
         return 3;
@@ -58,45 +58,45 @@ static int rank_of(const bg__marked_node *node)
     return node->grid.fit > 0 && node->grid.blocks > node->grid.fit;
 }
 
-static void add_other(stuck *s, const bg__marked_node *node)
+static void add_other_node(stuck_node *s, const bg__marked_node *node)
 {
     if (s->others < OTHERS)
         s->other[s->others] = node;
     s->others++;
 }
 
-static void find_stuck(const bg__watched *w, stuck *s)
+static void find_stuck_node(const bg__hang_copy *w, stuck_node *s)
 {
-    const bg__marked *m = &w->marked;
+    const bg__marked_graph *m = &w->marked;
     bool *flags = calloc(m->count + 1, sizeof *flags);
     size_t first = m->count;
 
-    *s = (stuck){.ended = bg__watched_count_ended(w)};
+    *s = (stuck_node){.ended = bg__hang_copy_count_ended(w)};
     if (flags == NULL)
         return;
     for (size_t i = 0; i < m->edges; i++)
-        flags[m->edge[i].to] |= !is_marked(w, m->edge[i].from);
+        flags[m->edge[i].to] |= !has_node_ended(w, m->edge[i].from);
     for (size_t i = 0; i < m->count; i++) {
-        if (flags[i] || is_marked(w, i))
+        if (flags[i] || has_node_ended(w, i))
             continue;
-        if (first < m->count && rank_of(&m->node[i]) <= rank_of(&m->node[first])) {
-            add_other(s, &m->node[i]);
+        if (first < m->count && wait_likelihood(&m->node[i]) <= wait_likelihood(&m->node[first])) {
+            add_other_node(s, &m->node[i]);
             continue;
         }
         if (first < m->count)
-            add_other(s, &m->node[first]);
+            add_other_node(s, &m->node[first]);
         first = i;
     }
     if (first < m->count) {
         s->node = &m->node[first];
-        s->behind = count_behind(m, first, flags);
+        s->behind = count_waiting_nodes(m, first, flags);
     }
     free(flags);
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-static const char *kind_of(const bg__marked_node *node)
+static const char *node_kind_text(const bg__marked_node *node)
 {
     switch (node->type) {
     case cudaGraphNodeTypeKernel: return "kernel";
@@ -140,7 +140,7 @@ static size_t describe_waiting(const bg__marked_node *node, char *text, size_t b
     return used;
 }
 
-static void describe_stuck(const bg__watched *w, const stuck *s, char *text, size_t bytes)
+static void describe_stuck(const bg__hang_copy *w, const stuck_node *s, char *text, size_t bytes)
 {
     const bg__marked_node *node = s->node;
     char wait[40] = "none waits";
@@ -151,7 +151,7 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
     used = (size_t)snprintf(
         text, bytes, "launch %llu of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %s for it",
         (unsigned long long)w->earlier + w->marked.marks.words[BG__MARK_BEGUN], w->name,
-        s->others > 0 ? "one of these, such as this" : "this", kind_of(node), s->ended, w->marked.count, wait);
+        s->others > 0 ? "one of these, such as this" : "this", node_kind_text(node), s->ended, w->marked.count, wait);
 
     if (s->others > 0 && used < bytes)
         used += (size_t)snprintf(text + used, bytes - used,
@@ -162,7 +162,7 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
         (void)describe_waiting(node, text + used, bytes - used);
 }
 
-static void describe_whole(const bg__watched *w, bool began, char *text, size_t bytes)
+static void describe_launch(const bg__hang_copy *w, bool began, char *text, size_t bytes)
 {
     const unsigned long long number = (unsigned long long)w->earlier + w->marked.marks.words[BG__MARK_ENDED] + 1;
 
@@ -182,7 +182,7 @@ static void describe_whole(const bg__watched *w, bool began, char *text, size_t 
                  w->marked.count);
 }
 
-static bool add_others(cJSON *row, const stuck *s)
+static bool add_other_names(cJSON *row, const stuck_node *s)
 {
     cJSON *list = cJSON_AddArrayToObject(row, "others");
     bool added = list != NULL;
@@ -196,15 +196,15 @@ static bool add_others(cJSON *row, const stuck *s)
 }
 
 /* A row has little room, so a long path loses its beginning. */
-static const char *shown_file(bg_site site)
+static const char *file_tail(bg_site site)
 {
     const size_t bytes = site.file != NULL ? strlen(site.file) : 0;
     return site.file == NULL ? "" : bytes > FILE_SHOWN ? site.file + bytes - FILE_SHOWN : site.file;
 }
 
-/* Returns the row without its last brace, as bg__running_enter takes it. NULL: out of host memory. */
-static char *print_row(const char *graph, const char *message, const char *waits, const char *advice, const stuck *s,
-                       double since_ms)
+/* Returns the row without its last brace, as bg__running_add_row takes it. NULL: out of host memory. */
+static char *print_hang_row(const char *graph, const char *message, const char *waits, const char *advice,
+                            const stuck_node *s, double since_ms)
 {
     const bg_site site = s->node != NULL ? s->node->site : (bg_site){NULL, 0};
     cJSON *row = cJSON_CreateObject();
@@ -214,7 +214,7 @@ static char *print_row(const char *graph, const char *message, const char *waits
         snprintf(name, sizeof name, "%s", s->node->name);
     if (row != NULL && cJSON_AddStringToObject(row, "hang", message) && cJSON_AddStringToObject(row, "waits", waits) &&
         cJSON_AddStringToObject(row, "graph", graph) && cJSON_AddStringToObject(row, "call", name) &&
-        add_others(row, s) && cJSON_AddStringToObject(row, "file", shown_file(site)) &&
+        add_other_names(row, s) && cJSON_AddStringToObject(row, "file", file_tail(site)) &&
         cJSON_AddNumberToObject(row, "line", site.line) && cJSON_AddNumberToObject(row, "since", since_ms / 1000) &&
         cJSON_AddStringToObject(row, "advice", advice))
         text = bg__json_text(row, false);
@@ -224,44 +224,44 @@ static char *print_row(const char *graph, const char *message, const char *waits
     return text;
 }
 
-char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
+char *bg__hang_format_row(const bg__hang_copy *w, bool began, double since_ms)
 {
     const char *advice = w->key == NULL ? "look at what it waits for, or launches"
                          : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
                                    "node is named"
                                  : "look at what the program launches, or waits for, before it";
     char message[700], waits[400];
-    stuck s = {.node = NULL};
+    stuck_node s = {.node = NULL};
 
-    bg__hang_waits(waits, sizeof waits);
+    bg__hang_format_waits(waits, sizeof waits);
     if (began)
-        find_stuck(w, &s);
+        find_stuck_node(w, &s);
     if (s.node == NULL && w->self.name != NULL)
         s.node = &w->self;
     if (s.node != NULL && s.node != &w->self) {
         describe_stuck(w, &s, message, sizeof message);
         advice = advice_for(s.node);
     } else {
-        describe_whole(w, began, message, sizeof message);
+        describe_launch(w, began, message, sizeof message);
     }
-    return print_row(w->graph, message, waits, advice, &s, since_ms);
+    return print_hang_row(w->graph, message, waits, advice, &s, since_ms);
 }
 
-char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double since_ms)
+char *bg__hang_format_node_row(const char *graph, const bg__marked_node *node, double since_ms)
 {
     const char *advice =
         "if it waits for what the program does after the launch, step waits for ever: leave this graph "
         "out (--graphs), or run check --timeout, which launches graphs as a whole";
-    const stuck s = {.node = node};
+    const stuck_node s = {.node = node};
     char message[700];
     size_t used = (size_t)snprintf(message, sizeof message,
                                    "%.60s runs node by node, and does not get beyond this %s, which runs alone", graph,
-                                   kind_of(node));
+                                   node_kind_text(node));
 
     if (used < sizeof message)
         (void)describe_waiting(node, message + used, sizeof message - used);
     if (node->others != NULL)
         advice = "all ranks must step the same launches of the same graphs, so that each finds the others: choose them "
                  "with --graphs and --replays on all ranks";
-    return print_row(graph, message, "", advice, &s, since_ms);
+    return print_hang_row(graph, message, "", advice, &s, since_ms);
 }

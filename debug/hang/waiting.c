@@ -6,23 +6,23 @@
 #include "hang.h"
 #include "watched_graphs.h"
 
-enum { WAITING = 32, FUNCTION = 48 };
+enum { WAITS_MAX = 32, FUNCTION_BYTES = 48 };
 
 static struct {
     pthread_mutex_t lock;
     struct waiting {
         pid_t thread; /* 0: none */
-        char function[FUNCTION];
+        char function[FUNCTION_BYTES];
         bg_site site;
-    } list[WAITING];
-} waits = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    } list[WAITS_MAX];
+} wait_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local int waiting; /* index in waits.list, from 1; 0: none */
 
 void bg__hang_wait_begin(const char *function, bg_site site)
 {
-    pthread_mutex_lock(&waits.lock);
-    for (int i = 0; i < WAITING && waiting == 0; i++) {
-        struct waiting *w = &waits.list[i];
+    pthread_mutex_lock(&wait_table.lock);
+    for (int i = 0; i < WAITS_MAX && waiting == 0; i++) {
+        struct waiting *w = &wait_table.list[i];
         if (w->thread != 0)
             continue;
         w->thread = (pid_t)syscall(SYS_gettid);
@@ -30,17 +30,17 @@ void bg__hang_wait_begin(const char *function, bg_site site)
         snprintf(w->function, sizeof w->function, "%s", function);
         waiting = i + 1;
     }
-    pthread_mutex_unlock(&waits.lock);
+    pthread_mutex_unlock(&wait_table.lock);
 }
 
 void bg__hang_wait_end(void)
 {
     if (waiting == 0)
         return;
-    pthread_mutex_lock(&waits.lock);
-    waits.list[waiting - 1].thread = 0;
+    pthread_mutex_lock(&wait_table.lock);
+    wait_table.list[waiting - 1].thread = 0;
     waiting = 0;
-    pthread_mutex_unlock(&waits.lock);
+    pthread_mutex_unlock(&wait_table.lock);
 }
 
 static void read_thread_name(pid_t thread, char name[16])
@@ -56,16 +56,16 @@ static void read_thread_name(pid_t thread, char name[16])
         (void)fclose(file);
 }
 
-void bg__hang_waits(char *text, size_t bytes)
+void bg__hang_format_waits(char *text, size_t bytes)
 {
     enum { MOST = 2 };
     size_t used = 0;
     int told = 0;
 
     text[0] = '\0';
-    pthread_mutex_lock(&waits.lock);
-    for (int i = 0; i < WAITING && used < bytes && told < MOST; i++) {
-        const struct waiting *w = &waits.list[i];
+    pthread_mutex_lock(&wait_table.lock);
+    for (int i = 0; i < WAITS_MAX && used < bytes && told < MOST; i++) {
+        const struct waiting *w = &wait_table.list[i];
         char name[16], line[24] = "";
         if (w->thread == 0)
             continue;
@@ -76,5 +76,5 @@ void bg__hang_waits(char *text, size_t bytes)
                                  told++ == 0 ? "" : ", ", (long)w->thread, name, w->function,
                                  w->site.file != NULL ? " at " : "", w->site.file != NULL ? w->site.file : "", line);
     }
-    pthread_mutex_unlock(&waits.lock);
+    pthread_mutex_unlock(&wait_table.lock);
 }

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-pthread_mutex_t bg__watched_lock = PTHREAD_MUTEX_INITIALIZER;
-bg__watched *bg__watched_list;
+pthread_mutex_t bg__hang_copies_lock = PTHREAD_MUTEX_INITIALIZER;
+bg__hang_copy *bg__hang_copies;
 
 /* ---- graphs that come and go ------------------------------------------------------------------------------------ */
 
-static bool has_ended(const bg__watched *w)
+static bool have_launches_ended(const bg__hang_copy *w)
 {
     return w->broken || w->marked.marks.words[BG__MARK_ENDED] == atomic_load(&w->launched);
 }
 
-static void free_watched(bg__watched *w)
+static void free_hang_copy(bg__hang_copy *w)
 {
-    bg__marked_free(&w->marked);
+    bg__marked_graph_free(&w->marked);
     bg__marked_node_free(&w->self);
     free(w->name);
     free(w->graph);
@@ -25,14 +25,14 @@ static void free_watched(bg__watched *w)
 }
 
 /* Frees released copies whose launches have ended. */
-static void sweep(void)
+static void free_released_copies(void)
 {
-    bg__watched *over = NULL;
+    bg__hang_copy *over = NULL;
 
-    pthread_mutex_lock(&bg__watched_lock);
-    for (bg__watched **at = &bg__watched_list; *at != NULL;) {
-        bg__watched *w = *at;
-        if (!w->gone || !has_ended(w) || w->place > 0) {
+    pthread_mutex_lock(&bg__hang_copies_lock);
+    for (bg__hang_copy **at = &bg__hang_copies; *at != NULL;) {
+        bg__hang_copy *w = *at;
+        if (!w->gone || !have_launches_ended(w) || w->place > 0) {
             at = &w->next;
             continue;
         }
@@ -40,23 +40,23 @@ static void sweep(void)
         w->next = over;
         over = w;
     }
-    pthread_mutex_unlock(&bg__watched_lock);
+    pthread_mutex_unlock(&bg__hang_copies_lock);
     while (over != NULL) {
-        bg__watched *w = over;
+        bg__hang_copy *w = over;
         over = w->next;
-        free_watched(w);
+        free_hang_copy(w);
     }
 }
 
-static void add_watched(bg__watched *w)
+static void add_hang_copy(bg__hang_copy *w)
 {
-    pthread_mutex_lock(&bg__watched_lock);
-    w->next = bg__watched_list;
-    bg__watched_list = w;
-    pthread_mutex_unlock(&bg__watched_lock);
+    pthread_mutex_lock(&bg__hang_copies_lock);
+    w->next = bg__hang_copies;
+    bg__hang_copies = w;
+    pthread_mutex_unlock(&bg__hang_copies_lock);
 }
 
-static bg_status describe_self(bg__watched *w, const bg__watched_what *what)
+static bg_status copy_target_names(bg__hang_copy *w, const bg__hang_target *what)
 {
     bg_status status = BG_OK;
 
@@ -72,60 +72,60 @@ done:
     return status;
 }
 
-bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what, const char **why)
+bg_status bg__hang_copy_create(bg__hang_copy **watched, const bg__hang_target *what, const char **why)
 {
-    bg__watched *w = calloc(1, sizeof *w);
+    bg__hang_copy *w = calloc(1, sizeof *w);
     bg_status status = BG_OK;
 
     *watched = NULL;
-    sweep();
+    free_released_copies();
     if (w == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", what->name);
-    BG__TRY(describe_self(w, what));
+    BG__TRY(copy_target_names(w, what));
     w->key = what->key;
     w->earlier = what->launches;
     w->moved = bg__now_ms();
     if (what->source == NULL && what->key != NULL)
         snprintf(w->why, sizeof w->why, "CUDA cannot copy it");
-    status = bg__marked_make(&w->marked, what->graph, what->segment, what->source);
+    status = bg__marked_graph_create(&w->marked, what->graph, what->segment, what->source);
     if (status != BG_OK && w->marked.marks.words == NULL)
         goto done;
     if (status != BG_OK)
         snprintf(w->why, sizeof w->why, "%s", bg_last_error());
-    add_watched(w);
+    add_hang_copy(w);
     *why = w->why[0] != '\0' ? w->why : NULL;
     *watched = w;
     w = NULL;
 done:
     if (w != NULL)
-        free_watched(w);
+        free_hang_copy(w);
     return status;
 }
 
-void bg__watched_drop(bg__watched *watched)
+void bg__hang_copy_release(bg__hang_copy *watched)
 {
-    pthread_mutex_lock(&bg__watched_lock);
+    pthread_mutex_lock(&bg__hang_copies_lock);
     watched->gone = true;
-    pthread_mutex_unlock(&bg__watched_lock);
-    sweep();
+    pthread_mutex_unlock(&bg__hang_copies_lock);
+    free_released_copies();
 }
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-static void write_mark(bg__watched *w, size_t word, uint32_t value, cudaStream_t stream)
+static void write_mark(bg__hang_copy *w, size_t word, uint32_t value, cudaStream_t stream)
 {
     static PFN_cuMemsetD32Async_v3020 fill;
     const CUdeviceptr at = (CUdeviceptr)w->marked.marks.device + word * sizeof(uint32_t);
 
     if (w->broken)
         return;
-    if (fill == NULL && bg__driver_entry("cuMemsetD32Async", 3020, (void *)&fill) != BG_OK)
+    if (fill == NULL && bg__driver_get_entry_point("cuMemsetD32Async", 3020, (void *)&fill) != BG_OK)
         w->broken = true;
     else
         w->broken = fill(at, value, 1, stream) != CUDA_SUCCESS;
 }
 
-void bg__watched_begin(bg__watched *w, cudaStream_t stream)
+void bg__hang_copy_mark_begin(bg__hang_copy *w, cudaStream_t stream)
 {
     const uint32_t number = atomic_load(&w->launched) + 1;
 
@@ -134,37 +134,37 @@ void bg__watched_begin(bg__watched *w, cudaStream_t stream)
         atomic_store(&w->launched, number);
 }
 
-cudaGraphExec_t bg__watched_copy(const bg__watched *w, cudaGraph_t *source)
+cudaGraphExec_t bg__hang_copy_exec(const bg__hang_copy *w, cudaGraph_t *source)
 {
     *source = w->marked.graph;
     return w->marked.exec;
 }
 
-cudaError_t bg__watched_run(bg__watched *w, cudaStream_t stream)
+cudaError_t bg__hang_copy_run(bg__hang_copy *w, cudaStream_t stream)
 {
     cudaError_t error = cudaErrorUnknown;
 
     if (w->marked.exec != NULL) {
         error = cudaGraphLaunch(w->marked.exec, stream);
-        bg__ignore(error);
+        bg__clear_cuda_error(error);
     }
     if (error != cudaSuccess)
         error = cudaGraphLaunch(w->key, stream);
-    bg__ignore(error); /* the caller returns it */
+    bg__clear_cuda_error(error); /* the caller returns it */
     return error;
 }
 
-void bg__watched_end(bg__watched *w, cudaStream_t stream)
+void bg__hang_copy_mark_end(bg__hang_copy *w, cudaStream_t stream)
 {
     write_mark(w, BG__MARK_ENDED, atomic_load(&w->launched), stream);
 }
 
-cudaError_t bg__watched_launch(bg__watched *w, cudaStream_t stream)
+cudaError_t bg__hang_copy_launch(bg__hang_copy *w, cudaStream_t stream)
 {
     cudaError_t error;
 
-    bg__watched_begin(w, stream);
-    error = bg__watched_run(w, stream);
-    bg__watched_end(w, stream);
+    bg__hang_copy_mark_begin(w, stream);
+    error = bg__hang_copy_run(w, stream);
+    bg__hang_copy_mark_end(w, stream);
     return error;
 }

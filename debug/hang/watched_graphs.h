@@ -7,11 +7,11 @@
 
 #include "marked.h"
 
-typedef struct bg__watched {
-    struct bg__watched *next;
+typedef struct bg__hang_copy {
+    struct bg__hang_copy *next;
     cudaGraphExec_t key;
     char *name, *graph; /* names of what is launched and of its graph */
-    bg__marked marked;
+    bg__marked_graph marked;
     bg__marked_node self; /* if it is not a graph: its call; name NULL: none */
     char why[256];        /* why it is followed as a whole; "": node by node */
     uint64_t earlier;     /* launches before this copy */
@@ -23,29 +23,29 @@ typedef struct bg__watched {
     size_t nodes;          /* nodes that had ended */
     double moved;          /* when one of these last changed, in ms */
     int place;             /* entry in running.h, from 1; 0: none */
-} bg__watched;
+} bg__hang_copy;
 
 /* Reads BG_HANG. INVALID_ARGUMENT. */
-bg_status bg__hangs_read(void);
+bg_status bg__hangs_read_environment(void);
 
 /* Guarded by the lock. */
-extern pthread_mutex_t bg__watched_lock;
-extern bg__watched *bg__watched_list;
+extern pthread_mutex_t bg__hang_copies_lock;
+extern bg__hang_copy *bg__hang_copies;
 
 /* Returns how many of its nodes have ended. */
-size_t bg__watched_count_ended(const bg__watched *watched);
-/* Returns the finding as a row for bg__running_enter; NULL: out of host memory. began: the launch has begun. */
-char *bg__hang_row(const bg__watched *watched, bool began, double since_ms);
+size_t bg__hang_copy_count_ended(const bg__hang_copy *watched);
+/* Returns the finding as a row for bg__running_add_row; NULL: out of host memory. began: the launch has begun. */
+char *bg__hang_format_row(const bg__hang_copy *watched, bool began, double since_ms);
 /* The same for a node that runs alone. */
-char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double since_ms);
+char *bg__hang_format_node_row(const char *graph, const bg__marked_node *node, double since_ms);
 /* Writes rows of nodes that run alone for long. now: in ms. writes: also rewrites existing rows. */
-void bg__alone_look(double now, bool writes);
-void bg__alone_forget(void);
+void bg__hang_check_nodes(double now, bool writes);
+void bg__hang_remove_node_rows(void);
 enum { BG__HANG_LONG_MS = 1000 };
 /* Replaces the row at *place, which counts from 1; 0: there is none yet. Frees row. */
-void bg__hang_write_row(int *place, char *row, unsigned long count);
-void bg__hang_forget_row(int *place);
+void bg__hang_replace_row(int *place, char *row, unsigned long count);
+void bg__hang_remove_row(int *place);
 /* Writes "thread 12 (main) waits in cudaStreamSynchronize at model.py:3"; "" if no thread waits. */
-void bg__hang_waits(char *text, size_t bytes);
+void bg__hang_format_waits(char *text, size_t bytes);
 
 #endif

@@ -38,7 +38,7 @@ static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **
     bg_tensor *outputs = NULL;
     bg_status status;
 
-    BG__TRY(bg__results_take(&results, graph));
+    BG__TRY(bg__results_find(&results, graph));
     BG__TRY(BG__ALLOCATE(outputs, results.count, "outputs"));
     for (size_t i = 0; i < results.count; i++)
         outputs[i] = *results.list[i].field.tensor;
@@ -55,13 +55,13 @@ static void warn_unchecked(const char *check, const char *name)
 
     snprintf(why, sizeof why, "%s", bg_last_error());
     bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, why);
-    bg__process_report_not_checked(check, name, why);
+    bg__process_report_add_unchecked(check, name, why);
 }
 
 /* Prints the findings, or why the check failed, and destroys report. */
-static void print_check(const char *check, const char *name, bg_status status, bg_report *report)
+static void print_and_destroy_report(const char *check, const char *name, bg_status status, bg_report *report)
 {
-    bg__pending_note();
+    bg__foreign_error_note();
     if (status != BG_OK)
         warn_unchecked(check, name);
     else if (bg_report_count(report) > 0)
@@ -77,10 +77,10 @@ void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream
 }
 
 void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
-                          const bg__around *around)
+                          const bg__bucket_hooks *around)
 {
     bg__recapture_pass pass = {forward, user, stream, *options, around};
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_report *report = NULL;
     bg_status status;
 
@@ -90,62 +90,62 @@ void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, c
     pass.options.barrier = NULL;
     status = bg__check_recapture(&pass, NULL, &report);
     if (status == BG_OK)
-        bg__process_report_checked("recapture", 0, 0);
-    print_check("recapture", options->name != NULL ? options->name : "graph", status, report);
-    bg__fail_unhide(hidden);
+        bg__process_report_add_checked("recapture", 0, 0);
+    print_and_destroy_report("recapture", options->name != NULL ? options->name : "graph", status, report);
+    bg__error_restore(hidden);
 }
 
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_report *report = NULL;
     bg_status status = check_poison(graph, stream, &report);
 
     if (status == BG_OK)
-        bg__process_report_checked("poison", count_calls(graph), count_nodes(graph));
-    print_check("poison", bg__graph_name(graph), status, report);
-    bg__fail_unhide(hidden);
+        bg__process_report_add_checked("poison", count_calls(graph), count_nodes(graph));
+    print_and_destroy_report("poison", bg__graph_name(graph), status, report);
+    bg__error_restore(hidden);
 }
 
-void bg__env_check_padding(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream)
+void bg__env_check_padding(bg_graph *graph, const bg__padded_buffer *buffers, size_t count, cudaStream_t stream)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_report *report = NULL;
     bg_status status = bg__check_padding(graph, buffers, count, stream, &report);
 
     if (status == BG_OK)
-        bg__process_report_checked("padding", count_calls(graph), count_nodes(graph));
-    print_check("padding", bg__graph_name(graph), status, report);
-    bg__fail_unhide(hidden);
+        bg__process_report_add_checked("padding", count_calls(graph), count_nodes(graph));
+    print_and_destroy_report("padding", bg__graph_name(graph), status, report);
+    bg__error_restore(hidden);
 }
 
 /* ---- BG_CHECK=graph ---- */
 
 /* Adds to the report of the graph the findings of fresh that it lacks. Returns false if there are none. Messages are
  * not compared, since they count replays. */
-static bool take_new(bg_report *all, const bg_report *fresh)
+static bool add_new_findings(bg_report *all, const bg_report *fresh)
 {
     bool any = false;
     for (int i = 0; i < bg_report_count(fresh); i++) {
-        const bg_finding *f = bg__report_find(fresh, i);
+        const bg_finding *f = bg__report_finding_at(fresh, i);
         bool known = false;
         for (int k = 0; k < bg_report_count(all) && !known; k++) {
-            const bg_finding *a = bg__report_find(all, k);
+            const bg_finding *a = bg__report_finding_at(all, k);
             known = a->address == f->address && strcmp(a->kind, f->kind) == 0 && strcmp(a->call, f->call) == 0;
         }
         if (!known)
-            bg__report_put(all, f);
+            bg__report_add_finding(all, f);
         any |= !known;
     }
     return any;
 }
 
 /* Checks what can change after the capture. closures: checks closures alone. */
-static bg_status take_look(bg_graph *graph, bool closures, const void *frame, bg_report **fresh)
+static bg_status check_changes(bg_graph *graph, bool closures, const void *frame, bg_report **fresh)
 {
     bg_status status;
     if (!closures)
-        return bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, frame, fresh);
+        return bg__check_graph(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, frame, fresh);
     BG__TRY(bg__report_create(fresh, "check", bg__graph_name(graph)));
     BG__TRY(bg__check_closures(graph, frame, *fresh));
 done:
@@ -153,44 +153,44 @@ done:
 }
 
 /* Checks the graph again. Warns once for each graph if it cannot be checked. */
-static void look_again(bg_graph *graph, bool closures, const void *frame)
+static void check_again(bg_graph *graph, bool closures, const void *frame)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_report *fresh = NULL;
     bg__tools *tools = NULL;
     bg_status status;
 
     BG__TRY(bg__tools_get(graph, &tools));
-    tools->looks++;
-    BG__TRY(take_look(graph, closures, frame, &fresh));
+    tools->check_count++;
+    BG__TRY(check_changes(graph, closures, frame, &fresh));
     if (tools->checked == NULL)
         BG__TRY(bg__report_create(&tools->checked, "check", bg__graph_name(graph)));
-    if (take_new(tools->checked, fresh)) {
+    if (add_new_findings(tools->checked, fresh)) {
         bg__report_print(fresh, stderr);
         bg__process_report_add(tools->checked);
     }
 done:
-    if (status != BG_OK && tools != NULL && tools->looks == 1)
+    if (status != BG_OK && tools != NULL && tools->check_count == 1)
         bg__warn("BG_CHECK=graph: %s could not be checked before a replay: %s", bg__graph_name(graph), bg_last_error());
     bg_report_destroy(fresh);
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
 }
 
 /* Early replays are always checked: what the capture used may be freed, or its functions may return, soon after it. */
-static bool is_early(const bg_graph *graph)
+static bool is_early_replay(const bg_graph *graph)
 {
     enum { FIRST = 3 }; /* replays that are always checked */
     const bg__tools *tools = bg__tools_find(graph);
-    return tools == NULL || tools->looks < FIRST;
+    return tools == NULL || tools->check_count < FIRST;
 }
 
-static void look_before_replay(bg_graph *graph, const void *frame)
+static void check_before_replay(bg_graph *graph, const void *frame)
 {
     bool needed = true;
 
-    if (!is_early(graph) && bg__check_is_needed(graph, &needed) == BG_OK && !needed)
+    if (!is_early_replay(graph) && bg__check_is_needed(graph, &needed) == BG_OK && !needed)
         return;
-    look_again(graph, false, frame);
+    check_again(graph, false, frame);
 }
 
 /* A failed capture leaves no graph to count, and the program gets the error of the capture. */
@@ -203,10 +203,10 @@ void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame)
 
     snprintf(text, sizeof text, "%s", bg_last_error());
     BG__TRY(bg__tools_get(graph, &tools));
-    BG__TRY(bg__check(graph, failed ? BG_CHECK_ADDRESSES : BG_CHECK_ALL, frame, &report));
+    BG__TRY(bg__check_graph(graph, failed ? BG_CHECK_ADDRESSES : BG_CHECK_ALL, frame, &report));
     tools->checked = report;
     if (!failed)
-        bg__process_report_checked("graph", count_calls(graph), count_nodes(graph));
+        bg__process_report_add_checked("graph", count_calls(graph), count_nodes(graph));
     if (bg_report_count(report) > 0) {
         bg__report_print(report, stderr);
         bg__process_report_add(report);
@@ -214,13 +214,13 @@ void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame)
 done:
     if (status != BG_OK && !failed)
         warn_unchecked("graph", bg__graph_name(graph));
-    bg__fail_restore(text);
+    bg__error_set_text(text);
 }
 
-void bg__env_not_checked(const bg_graph *graph, unsigned check, const char *why)
+void bg__env_record_unchecked(const bg_graph *graph, unsigned check, const char *why)
 {
     const char *name = check == BG__CHECK_RECAPTURE ? "recapture" : check == BG__CHECK_POISON ? "poison" : "padding";
-    bg__process_report_not_checked(name, bg__graph_name(graph), why);
+    bg__process_report_add_unchecked(name, bg__graph_name(graph), why);
 }
 
 /* ---- before replays ---- */
@@ -232,12 +232,12 @@ bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *fra
 
     if ((checks & BG__CHECK_REPLAY) != 0) {
         if (!in_tool && frame != NULL) /* otherwise a runner checks before it makes the replay itself */
-            bg__process_report_compared();
+            bg__process_report_count_compared_replay();
         BG__TRY(bg__check_replay(graph));
-        if (!in_tool && frame != NULL && is_early(graph))
-            look_again(graph, true, frame);
+        if (!in_tool && frame != NULL && is_early_replay(graph))
+            check_again(graph, true, frame);
     } else if (!in_tool) {
-        look_before_replay(graph, frame);
+        check_before_replay(graph, frame);
     }
 done:
     return status;

@@ -19,7 +19,7 @@ bg_status bg__compile_check_tolerance(const char *text, const char *from)
 }
 
 /* Adds the items of BG_TOLERANCE that name ops: the others are for tools that compare with another computation. */
-static bg_status add_named(bg__tolerances *tolerances, const char *text)
+static bg_status add_op_tolerances(bg__tolerances *tolerances, const char *text)
 {
     size_t kept = tolerances->count;
     bg_status status = bg__tolerances_add(tolerances, text, "BG_TOLERANCE");
@@ -43,7 +43,7 @@ bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, con
     bg_status status;
 
     BG__TRY(bg__tolerances_add(&tolerances, text, "the rule's tolerance"));
-    BG__TRY(add_named(&tolerances, getenv("BG_TOLERANCE")));
+    BG__TRY(add_op_tolerances(&tolerances, getenv("BG_TOLERANCE")));
     BG__TRY(bg__compare_queue(tensor, expected, tensor->data, bg__tolerances_find(&tolerances, call, tensor->dtype),
                               difference, stream));
 done:
@@ -59,7 +59,7 @@ void bg__compile_describe(const bg_tensor *tensor, const bgk_difference *differe
 /* ---- what the referee has found ---- */
 
 /* The same rule and reason may occur at many places: only the first one is reported. */
-static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
+static bool is_reported(const bg_graph *graph, int index, const bg_fusion *fusion)
 {
     bg_fusion earlier = BG_FUSION_INIT;
     while (index-- > 0 && bg_graph_get_fusion(graph, index, &earlier) == BG_OK)
@@ -69,7 +69,7 @@ static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
     return false;
 }
 
-static int count_fits(const bg_graph *graph, const char *op)
+static int count_fitting_runs(const bg_graph *graph, const char *op)
 {
     bg_fusion fusion = BG_FUSION_INIT;
     int count = 0;
@@ -78,7 +78,7 @@ static int count_fits(const bg_graph *graph, const char *op)
     return count;
 }
 
-static void add_fits(bg_report *report, const bg__call *run, int count)
+static void report_fitting_rule(bg_report *report, const bg__call *run, int count)
 {
     bg__report_add(report, "fusion-fits", BG_NOTE, run, NULL, "use level 2, or 3 for rules that ask for shapes",
                    "the rule for %s stands for these calls; it fits %d run%s of the pass", run->op->name, count,
@@ -86,14 +86,14 @@ static void add_fits(bg_report *report, const bg__call *run, int count)
 }
 
 /* This is no fault: the graph uses the calls themselves. */
-static void add_unproven(bg_report *report, const bg__call *run, const char *why)
+static void report_unproven_rule(bg_report *report, const bg__call *run, const char *why)
 {
     bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
                    "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
                    "the rule for %s is not used: it could not be proven: %s", run->op->name, why);
 }
 
-static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion *fusion)
+static void report_fusion(bg_report *report, const bg_graph *graph, const bg_fusion *fusion)
 {
     const bg_op *op = bg_op_find(fusion->op);
     char *name = strdup(fusion->name);
@@ -102,8 +102,8 @@ static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion
     if (name == NULL || op == NULL)
         goto done;
     switch (fusion->state) {
-    case BG_FUSION_FITS: add_fits(report, &run, count_fits(graph, fusion->op)); break;
-    case BG_FUSION_UNPROVEN: add_unproven(report, &run, fusion->why); break;
+    case BG_FUSION_FITS: report_fitting_rule(report, &run, count_fitting_runs(graph, fusion->op)); break;
+    case BG_FUSION_UNPROVEN: report_unproven_rule(report, &run, fusion->why); break;
     case BG_FUSION_REFUSED:
         bg__report_add(report, "fusion-refused", BG_NOTE, &run, NULL,
                        "docs/compile.md says what each reason means; the calls are right as they are",
@@ -136,7 +136,7 @@ static bool is_printed(const bg_fusion *fusion, const bg_compile_info *info)
            (fusion->state == BG_FUSION_UNPROVEN && info->proofs > 0);
 }
 
-void bg__compile_tell(const bg_graph *graph)
+void bg__compile_report_fusions(const bg_graph *graph)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
@@ -147,12 +147,12 @@ void bg__compile_tell(const bg_graph *graph)
 
     if (bg__thread_self()->in_tool) /* the graph of a tool launches nothing: a rule may be unproven there alone */
         return;
-    hidden = bg__fail_hide();
+    hidden = bg__error_set_aside();
     BG__TRY(bg_graph_get_compile_info(graph, &info));
     BG__TRY(bg__report_create(&report, "compile", bg__graph_name(graph)));
     for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
-        if (!is_told(graph, i, &fusion)) {
-            add_fusion(report, graph, &fusion);
+        if (!is_reported(graph, i, &fusion)) {
+            report_fusion(report, graph, &fusion);
             printed |= is_printed(&fusion, &info);
         }
     if (printed)
@@ -166,5 +166,5 @@ done:
     if (status != BG_OK)
         bg__warn("%s: what compilation has found could not be reported: %s", bg__graph_name(graph), bg_last_error());
     bg_report_destroy(report);
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
 }

@@ -5,6 +5,6 @@
 #include "graph/inspect.h"
 
 /* Writes DIR/NAME-PID-N-SEGMENT.dot. A failure prints a line to standard error. */
-void bg__draw_graph(const bg_graph *graph);
+void bg__dot_files_write(const bg_graph *graph);
 
 #endif

@@ -4,11 +4,11 @@
 
 #include "graph/inspect.h"
 
-struct bg__hanging;
+struct bg__hang_tracker;
 
 /* Runs in place of bg__replay_steps. Steps that cannot be followed run unchanged. */
-bg_status bg__hanging_replay(bg_graph *graph, cudaStream_t stream);
+bg_status bg__hang_tracker_replay(bg_graph *graph, cudaStream_t stream);
 /* hanging may be NULL. */
-void bg__hanging_end(struct bg__hanging *hanging);
+void bg__hang_tracker_free(struct bg__hang_tracker *hang_tracker);
 
 #endif

@@ -13,10 +13,10 @@
 #include "debug/graph/tools.h"
 
 /* Returns the file of BG_TRACE once: for the first replay of the first graph of this process. */
-static const char *take_trace(void)
+static const char *claim_trace_path(void)
 {
     static atomic_flag taken = ATOMIC_FLAG_INIT;
-    const char *path = bg__env("BG_TRACE");
+    const char *path = bg__env_value("BG_TRACE");
     if (path == NULL || atomic_flag_test_and_set(&taken))
         return NULL;
     return path;
@@ -25,7 +25,7 @@ static const char *take_trace(void)
 static bool stays_diverted(const bg_graph *graph)
 {
     const bg__tools *tools = bg__tools_find(graph);
-    return bg__watch_is_wanted(graph) || bg__hangs_wanted() ||
+    return bg__watch_ranks_is_on(graph) || bg__hangs_wanted() ||
            (tools != NULL && (tools->stepping != NULL || tools->shadowing != NULL));
 }
 
@@ -38,7 +38,7 @@ static bool begins_diverted(const bg_graph *graph)
 
 static bg_status trace_next_replay(bg_graph *graph)
 {
-    const char *path = take_trace();
+    const char *path = claim_trace_path();
     bg__tools *tools;
     bg_status status = BG_OK;
 
@@ -58,7 +58,7 @@ bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps)
         BG__TRY(bg__shadow_env_check());
     BG__TRY(bg__hangs_begin());
     if (steps)
-        BG__TRY(bg__stepping_begin(graph));
+        BG__TRY(bg__stepping_create(graph));
 done:
     return status;
 }
@@ -71,9 +71,9 @@ bg_status bg__replay_tools_attach(bg_graph *graph, bg_forward forward, void *use
         BG__TRY(bg__shadow_attach(graph, forward, user, options));
         BG__TRY(trace_next_replay(graph));
         bg__process_report_add_graph(graph);
-        bg__draw_graph(graph);
+        bg__dot_files_write(graph);
     }
-    bg__graph_divert(graph, begins_diverted(graph));
+    bg__graph_set_diverted(graph, begins_diverted(graph));
 done:
     return status;
 }
@@ -81,7 +81,7 @@ done:
 /* If the trace file cannot be written, the replay has still succeeded. */
 static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_status status = bg__trace_replay(graph, stream, path);
 
     if (status == BG_ERROR_IO) {
@@ -89,7 +89,7 @@ static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char 
         status = BG_OK;
     }
     if (status == BG_OK)
-        bg__fail_unhide(hidden);
+        bg__error_restore(hidden);
     return status;
 }
 
@@ -111,7 +111,7 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     }
     if (trace != NULL)
         return replay_traced(graph, stream, trace);
-    return bg__hangs_wanted() && !bg__thread_self()->in_tool ? bg__hanging_replay(graph, stream)
+    return bg__hangs_wanted() && !bg__thread_self()->in_tool ? bg__hang_tracker_replay(graph, stream)
                                                              : bg__replay_steps(graph, stream);
 }
 
@@ -121,16 +121,16 @@ bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream)
     bool in_tool = bg__thread_self()->in_tool, entered;
     bg_status status;
 
-    BG__TRY(bg__watch_enter(graph, &entered));
+    BG__TRY(bg__watch_ranks_enter(graph, &entered));
     status = replay_with_tools(graph, stream);
     if (entered)
-        bg__watch_leave(graph);
+        bg__watch_ranks_leave(graph);
     if (in_tool)
         return status;
     if (status == BG_OK && tools != NULL && tools->reported)
         bg__process_report_count_replay(graph);
     if (status == BG_OK)
-        bg__graph_divert(graph, stays_diverted(graph));
+        bg__graph_set_diverted(graph, stays_diverted(graph));
 done:
     return status;
 }
@@ -142,8 +142,8 @@ void bg__replay_tools_detach(bg_graph *graph)
     if (tools->reported)
         bg__process_report_end_graph(graph);
     bg__shadow_detach(tools->shadowing);
-    bg__stepping_end(tools->stepping);
-    bg__hanging_end(tools->hanging);
+    bg__stepping_free(tools->stepping);
+    bg__hang_tracker_free(tools->hang_tracker);
     if (tools->used != NULL)
         bg__allocations_free(tools->used);
     free(tools->used);

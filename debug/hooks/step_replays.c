@@ -13,33 +13,33 @@
 #include "debug/graph/tools.h"
 
 struct bg__stepping {
-    char *stop, *directory;   /* NULL: none */
-    char *from;               /* NULL: none */
-    bool chosen;              /* BG_STEP_GRAPHS selects the graph */
-    uint64_t first, last;     /* numbers of the replays that are stepped */
-    uint64_t next;            /* number of the next replay */
-    bg__node_watcher watcher; /* zeros: none */
-    bg_report *report;        /* findings of all replays */
-    bool ran;                 /* the replay that failed has run nodes */
-    cudaError_t error;        /* error of the node that failed */
+    char *stop, *directory;    /* NULL: none */
+    char *from;                /* NULL: none */
+    bool chosen;               /* BG_STEP_GRAPHS selects the graph */
+    uint64_t first, last;      /* numbers of the replays that are stepped */
+    uint64_t next;             /* number of the next replay */
+    bg__node_observer watcher; /* zeros: none */
+    bg_report *report;         /* findings of all replays */
+    bool ran;                  /* the replay that failed has run nodes */
+    cudaError_t error;         /* error of the node that failed */
 };
 
 /* The directory that the first stepped replay dumped to; NULL: none yet. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char *dumped;
+static char *dumped_directory;
 
 /* BG_STEP_FROM and BG_STEP_DUMP apply to the first replay that is stepped. */
 static atomic_bool began;
 
 /* Whether this process has dumped there. take: marks the directory as dumped to. */
-static bool is_dumped(const char *directory, bool take)
+static bool check_dumped(const char *directory, bool take)
 {
     bool is;
     pthread_mutex_lock(&lock);
-    is = dumped != NULL && strcmp(dumped, directory) == 0;
+    is = dumped_directory != NULL && strcmp(dumped_directory, directory) == 0;
     if (!is && take) {
-        free(dumped);
-        dumped = strdup(directory);
+        free(dumped_directory);
+        dumped_directory = strdup(directory);
     }
     pthread_mutex_unlock(&lock);
     return is;
@@ -47,7 +47,7 @@ static bool is_dumped(const char *directory, bool take)
 
 static bg_status read_variable(const char *variable, char **value)
 {
-    const char *text = bg__env(variable);
+    const char *text = bg__env_value(variable);
     if (text == NULL)
         return BG_OK;
     *value = strdup(text);
@@ -57,13 +57,13 @@ static bg_status read_variable(const char *variable, char **value)
 /* ---- which replays --------------------------------------------------------------------------------------------- */
 
 /* The last matching pattern decides. */
-static bool is_chosen(const char *list, const char *name)
+static bool matches_graphs(const char *list, const char *name)
 {
-    bg__globs at = {.list = list};
+    bg__pattern_list at = {.list = list};
     bool chosen = list[strspn(list, " ")] == '!';
 
-    while (bg__globs_next(&at))
-        if (bg__glob_numbered(at.text, at.length, name))
+    while (bg__pattern_list_next(&at))
+        if (bg__glob_matches_numbered(at.text, at.length, name))
             chosen = !at.negate;
     return chosen;
 }
@@ -71,53 +71,53 @@ static bool is_chosen(const char *list, const char *name)
 static struct {
     atomic_bool limited, stepped; /* limited: variables leave out replays; stepped: a replay was stepped */
     pid_t process;                /* the process of these flags; a forked child does not warn */
-} choice;
+} step_choice;
 
-static bg_status read_choice(struct bg__stepping *stepping, const char *name)
+static bg_status read_step_choice(struct bg__stepping *stepping, const char *name)
 {
-    const char *graphs = bg__env("BG_STEP_GRAPHS"), *replays = bg__env("BG_STEP_REPLAYS");
+    const char *graphs = bg__env_value("BG_STEP_GRAPHS"), *replays = bg__env_value("BG_STEP_REPLAYS");
     bg_status status = BG_OK;
 
     stepping->chosen = true;
     stepping->last = UINT64_MAX;
     if (graphs != NULL) {
-        BG__TRY(bg__override_check(graphs, "BG_STEP_GRAPHS"));
-        stepping->chosen = is_chosen(graphs, name);
+        BG__TRY(bg__override_check_list(graphs, "BG_STEP_GRAPHS"));
+        stepping->chosen = matches_graphs(graphs, name);
     }
-    if (replays != NULL && !bg__variable_range(replays, &stepping->first, &stepping->last))
+    if (replays != NULL && !bg__variable_parse_range(replays, &stepping->first, &stepping->last))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "BG_STEP_REPLAYS: \"%s\" is not %s", replays,
                  bg__variable_find("BG_STEP_REPLAYS")->allowed);
     if (graphs != NULL || replays != NULL)
-        choice.process = getpid(), atomic_store(&choice.limited, true);
+        step_choice.process = getpid(), atomic_store(&step_choice.limited, true);
 done:
     return status;
 }
 
-static bool take_next(struct bg__stepping *stepping)
+static bool is_next_stepped(struct bg__stepping *stepping)
 {
     uint64_t number = stepping->next++;
     bool stepped = stepping->chosen && number >= stepping->first && number <= stepping->last;
     if (stepped)
-        atomic_store(&choice.stepped, true);
+        atomic_store(&step_choice.stepped, true);
     return stepped;
 }
 
 static struct {
     atomic_bool missed, met; /* the stop of BG_STEP_STOP, in programs that do not use breakgraph */
     pid_t process;           /* the process of these flags; a forked child does not warn */
-} stops;
+} stop_state;
 
 /* Without this warning, "0 findings" would look like success. */
-__attribute__((destructor)) static void warn_of_nothing(void)
+__attribute__((destructor)) static void warn_if_nothing_stepped(void)
 {
-    if (atomic_load(&stops.missed) && !atomic_load(&stops.met) && stops.process == getpid())
+    if (atomic_load(&stop_state.missed) && !atomic_load(&stop_state.met) && stop_state.process == getpid())
         bg__warn("BG_STEP_STOP: no graph that was stepped runs a call of that name, or has that index: nothing was "
                  "stopped");
-    if (atomic_load(&choice.limited) && !atomic_load(&choice.stepped) && choice.process == getpid())
+    if (atomic_load(&step_choice.limited) && !atomic_load(&step_choice.stepped) && step_choice.process == getpid())
         bg__warn("BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program: nothing was stepped");
 }
 
-bg_status bg__stepping_begin(bg_graph *graph)
+bg_status bg__stepping_create(bg_graph *graph)
 {
     bg__tools *tools;
     struct bg__stepping *stepping = calloc(1, sizeof *stepping);
@@ -128,11 +128,11 @@ bg_status bg__stepping_begin(bg_graph *graph)
     BG__TRY(read_variable("BG_STEP_STOP", &stepping->stop));
     BG__TRY(read_variable("BG_STEP_FROM", &stepping->from));
     BG__TRY(read_variable("BG_STEP_DUMP", &stepping->directory));
-    BG__TRY(read_choice(stepping, bg__graph_name(graph)));
-    if (stepping->directory != NULL && !is_dumped(stepping->directory, false)) {
-        status = bg__dump_check(stepping->directory);
+    BG__TRY(read_step_choice(stepping, bg__graph_name(graph)));
+    if (stepping->directory != NULL && !check_dumped(stepping->directory, false)) {
+        status = bg__dump_check_directory(stepping->directory);
         if (status != BG_OK) {
-            bg__fail_where("BG_STEP_DUMP");
+            bg__error_add_location("BG_STEP_DUMP");
             goto done;
         }
     }
@@ -140,11 +140,11 @@ bg_status bg__stepping_begin(bg_graph *graph)
     tools->stepping = stepping;
     stepping = NULL;
 done:
-    bg__stepping_end(stepping);
+    bg__stepping_free(stepping);
     return status;
 }
 
-void bg__stepping_end(struct bg__stepping *stepping)
+void bg__stepping_free(struct bg__stepping *stepping)
 {
     if (stepping == NULL)
         return;
@@ -163,13 +163,13 @@ bool bg__stepping_is_on(const bg_graph *graph)
     return tools != NULL && tools->stepping != NULL && tools->stepping->chosen;
 }
 
-void bg__stepping_watch(bg_graph *graph, const bg__node_watcher *watcher)
+void bg__stepping_set_observer(bg_graph *graph, const bg__node_observer *watcher)
 {
     bg__tools_find(graph)->stepping->watcher = *watcher;
 }
 
 /* A program that does not use breakgraph cannot be told of a failure of the tool: its graph runs anyway. */
-static bool is_watched(const struct bg__stepping *stepping)
+static bool has_observer(const struct bg__stepping *stepping)
 {
     return stepping->watcher.before != NULL;
 }
@@ -178,31 +178,31 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg_status status = BG_OK;
-    if (stepping->directory == NULL || is_dumped(stepping->directory, true))
+    if (stepping->directory == NULL || check_dumped(stepping->directory, true))
         return BG_OK;
     status = bg__dump_create(dump, stepping->directory, bg__graph_name(graph), (int64_t)stepping->next - 1);
     if (status != BG_OK)
-        bg__fail_where("BG_STEP_DUMP");
+        bg__error_add_location("BG_STEP_DUMP");
     return status;
 }
 
-static bg_status forgive_dump(const struct bg__stepping *stepping, bg_status status)
+static bg_status tolerate_dump_failure(const struct bg__stepping *stepping, bg_status status)
 {
-    if (status == BG_OK || !is_watched(stepping))
+    if (status == BG_OK || !has_observer(stepping))
         return status;
-    bg__dump_note(stepping->report, NULL, bg_last_error());
+    bg__dump_report_missing(stepping->report, NULL, bg_last_error());
     return BG_OK;
 }
 
 /* A call that is not found is no failure: it may be in another graph of the program. */
-static void note_stop(bg__walk_end *end)
+static void record_stop(bg__walk_end *end)
 {
     if (end->what == BG_ERROR_STOPPED)
-        atomic_store(&stops.met, true);
+        atomic_store(&stop_state.met, true);
     if (end->what != BG_ERROR_NOT_FOUND)
         return;
-    stops.process = getpid();
-    atomic_store(&stops.missed, true);
+    stop_state.process = getpid();
+    atomic_store(&stop_state.missed, true);
     end->what = BG_OK;
 }
 
@@ -232,19 +232,19 @@ static void write_pattern(const char *name, char *pattern, size_t bytes)
 }
 
 /* Writes the flags that choose this replay; none for the first stepped replay if no variables choose replays. */
-static void choose_replay(const bg_graph *graph, bool first, char *flags, size_t bytes)
+static void write_replay_flags(const bg_graph *graph, bool first, char *flags, size_t bytes)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     char pattern[160];
 
     snprintf(flags, bytes, "%s", "");
-    if (first && !atomic_load(&choice.limited))
+    if (first && !atomic_load(&step_choice.limited))
         return;
     write_pattern(bg__graph_name(graph), pattern, sizeof pattern);
     snprintf(flags, bytes, "--graphs='%s' --replays=%llu- ", pattern, (unsigned long long)(stepping->next - 1));
 }
 
-static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
+static bg_status walk_replay(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bool first = !atomic_exchange(&began, true);
@@ -254,49 +254,49 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
                                 .progress = true,
                                 .signals = true,
                                 .command = flags,
-                                .watcher = is_watched(stepping) ? &stepping->watcher : NULL};
+                                .watcher = has_observer(stepping) ? &stepping->watcher : NULL};
     bg_status status;
 
-    choose_replay(graph, first, flags, sizeof flags);
+    write_replay_flags(graph, first, flags, sizeof flags);
     if (stepping->report == NULL)
         BG__TRY(bg__report_create(&stepping->report, "step", bg__graph_name(graph)));
-    else if (is_watched(stepping)) /* the program may have renamed the graph */
+    else if (has_observer(stepping)) /* the program may have renamed the graph */
         BG__TRY(bg__report_set_graph(stepping->report, bg__graph_name(graph)));
-    BG__TRY(forgive_dump(stepping, begin_dump(graph, &options.dump)));
+    BG__TRY(tolerate_dump_failure(stepping, begin_dump(graph, &options.dump)));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
-        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, end->whole, end->next)));
-    if (is_watched(stepping) && stepping->stop != NULL)
-        note_stop(end);
+        BG__TRY(tolerate_dump_failure(stepping, bg__dump_finish(options.dump, end->whole, end->next)));
+    if (has_observer(stepping) && stepping->stop != NULL)
+        record_stop(end);
 done:
     bg__dump_free(options.dump);
     return status;
 }
 
-static void tell_looked(const bg__walk_looked *looked)
+static void record_coverage(const bg__walk_coverage *looked)
 {
     const double counts[BG__STEP_COUNTS] = {(double)looked->nodes, (double)looked->calls, (double)looked->elements,
                                             (double)looked->whole, (double)looked->skipped};
-    bg__process_report_stepped(counts);
+    bg__process_report_add_stepped_replay(counts);
 }
 
 static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg__walk_end end = {.early = false};
-    bg_status status = walk(graph, stream, &end);
+    bg_status status = walk_replay(graph, stream, &end);
 
     if (end.ran)
-        tell_looked(&end.looked);
+        record_coverage(&end.looked);
     if (status != BG_OK) /* writing the report changes bg_last_error() */
         snprintf(end.text, sizeof end.text, "%s", bg_last_error());
     if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding reports it, and the program may not */
-        bg__process_report_not_checked("step", bg__graph_name(graph), end.text);
+        bg__process_report_add_unchecked("step", bg__graph_name(graph), end.text);
     if (bg__report_print_new(stepping->report, stderr))
         bg__process_report_add(stepping->report);
     if (status == BG_OK && end.what != BG_OK) {
         status = bg__fail(end.what, "%s", end.text);
-        bg__fail_set_placed();
+        bg__error_set_located();
     }
     stepping->ran = status != BG_OK && status != BG_ERROR_STOPPED && end.ran;
     stepping->error = end.error;
@@ -309,17 +309,17 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
     char hidden;
     int hold;
 
-    if (!take_next(bg__tools_find(graph)->stepping))
+    if (!is_next_stepped(bg__tools_find(graph)->stepping))
         return bg__replay_steps(graph, stream);
-    hidden = bg__fail_hide();
-    hold = bg__stop_signals_hold();
+    hidden = bg__error_set_aside();
+    hold = bg__stop_signals_defer();
     status = step_replay(graph, stream);
     bg__stop_signals_release(hold); /* a signal may end the program here */
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
     return status;
 }
 
-bool bg__stepping_take_ran(const bg_graph *graph, cudaError_t *error)
+bool bg__stepping_pop_partial_run(const bg_graph *graph, cudaError_t *error)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bool ran = stepping->ran;

@@ -6,7 +6,7 @@ static bg_status allocate_chunk(bg__chunks *chunks, size_t bytes, void **memory)
 {
     bg_status status;
 
-    BG__TRY(BG__GROW(chunks->list, chunks->count, chunks->capacity, "device memory"));
+    BG__TRY(BG__ARRAY_GROW(chunks->list, chunks->count, chunks->capacity, "device memory"));
     BG__TRY(bg__device_alloc(bytes, memory));
     chunks->list[chunks->count++] = *memory;
     chunks->bytes += bytes;
@@ -18,13 +18,13 @@ done:
  * need. */
 static size_t next_chunk_bytes(const bg__chunks *chunks)
 {
-    enum { LEAST = 1 << 14, MOST = 1 << 24 };
-    if (chunks->bytes < LEAST)
-        return LEAST;
-    return chunks->bytes < MOST ? chunks->bytes : MOST;
+    enum { SMALLEST_CHUNK = 1 << 14, LARGEST_CHUNK = 1 << 24 };
+    if (chunks->bytes < SMALLEST_CHUNK)
+        return SMALLEST_CHUNK;
+    return chunks->bytes < LARGEST_CHUNK ? chunks->bytes : LARGEST_CHUNK;
 }
 
-bg_status bg__chunks_take(bg__chunks *chunks, size_t bytes, void **memory)
+bg_status bg__chunks_allocate(bg__chunks *chunks, size_t bytes, void **memory)
 {
     enum { ALIGNMENT = 16, LARGE = 8 }; /* larger requests than 1/LARGE of a chunk get their own allocation */
     size_t needed = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, next = next_chunk_bytes(chunks);

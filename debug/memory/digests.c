@@ -5,17 +5,17 @@
 #include "base/grow.h"
 #include "kernels/library/digest.h"
 
-static size_t pages_of(const bg__span *span, size_t page)
+static size_t count_pages(const bg__span *span, size_t page)
 {
     return (span->end - span->begin + page - 1) / page;
 }
 
-static bg_status take_all(bg__digests *d, const bg__spans *spans, unsigned long long *room, cudaStream_t stream)
+static bg_status compute_digests(bg__digests *d, const bg__spans *spans, unsigned long long *room, cudaStream_t stream)
 {
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaMemsetAsync(room, 0, d->count * sizeof *room, stream));
-    for (size_t i = 0, at = 0; i < spans->count; at += pages_of(&spans->list[i], d->page), i++)
+    for (size_t i = 0, at = 0; i < spans->count; at += count_pages(&spans->list[i], d->page), i++)
         BG__TRY_CUDA(bgk_digest_pages(room + at, (const void *)spans->list[i].begin,
                                       spans->list[i].end - spans->list[i].begin, d->page, stream));
     BG__TRY_CUDA(cudaMemcpyAsync(d->list, room, d->count * sizeof *room, cudaMemcpyDeviceToHost, stream));
@@ -24,27 +24,27 @@ done:
     return status;
 }
 
-bg_status bg__digests_take(bg__digests *d, const bg__spans *spans, size_t page, cudaStream_t stream)
+bg_status bg__digests_compute(bg__digests *d, const bg__spans *spans, size_t page, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     unsigned long long *room = NULL;
     size_t count = 0;
     bg_status status;
 
     for (size_t i = 0; i < spans->count; i++)
-        count += pages_of(&spans->list[i], page);
+        count += count_pages(&spans->list[i], page);
     d->page = page;
     d->count = 0;
     if (count == 0)
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(bg__grow(&d->list, &d->capacity, count, sizeof *d->list, "digests of memory"));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
+    BG__TRY(bg__array_grow(&d->list, &d->capacity, count, sizeof *d->list, "digests of memory"));
     BG__TRY(bg__device_alloc(count * sizeof *room, (void **)&room));
     d->count = count;
-    BG__TRY(take_all(d, spans, room, stream));
+    BG__TRY(compute_digests(d, spans, room, stream));
 done:
     bg__device_free(room);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -74,7 +74,7 @@ bg_status bg__digests_compare(const bg__digests *a, const bg__digests *b, const 
     size_t at = 0;
     bg_status status = BG_OK;
 
-    for (size_t i = 0; i < spans->count; at += pages_of(&spans->list[i], a->page), i++)
+    for (size_t i = 0; i < spans->count; at += count_pages(&spans->list[i], a->page), i++)
         BG__TRY(compare_span(a, b, &spans->list[i], at, differing));
 done:
     return status;

@@ -3,13 +3,13 @@
 #include "tensors.h"
 
 /* outputs and owned are candidates for `unread`; state is complete only after all calls have been read. */
-typedef struct reading {
+typedef struct footprint_reader {
     bg__footprint *footprint;
     const bg_graph *graph;
     bg__spans outputs, owned;
-} reading;
+} footprint_reader;
 
-static bg_status read_tensors(reading *r, const bg__call *call, bool leaving)
+static bg_status add_call_tensors(footprint_reader *r, const bg__call *call, bool leaving)
 {
     const void *args = call->op != NULL ? bg__graph_call_args(r->graph, call) : NULL;
     bg__footprint *f = r->footprint;
@@ -21,7 +21,7 @@ static bg_status read_tensors(reading *r, const bg__call *call, bool leaving)
         bool reached;
         if (leaving ? !t.output : !t.input)
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (!reached)
             continue;
         BG__TRY(bg__spans_add(&f->all, begin, end));
@@ -36,13 +36,13 @@ done:
     return status;
 }
 
-static bg_status read_call(reading *r, const bg__call *call)
+static bg_status add_call(footprint_reader *r, const bg__call *call)
 {
     bg_status status;
-    BG__TRY(read_tensors(r, call, false));
+    BG__TRY(add_call_tensors(r, call, false));
     for (const bg__call *child = call->child; child != NULL; child = child->next)
-        BG__TRY(read_call(r, child));
-    BG__TRY(read_tensors(r, call, true));
+        BG__TRY(add_call(r, child));
+    BG__TRY(add_call_tensors(r, call, true));
     for (size_t i = 0; i < call->own.count; i++) {
         uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
         BG__TRY(bg__spans_add(&r->owned, begin, begin + call->own.blocks[i].bytes));
@@ -53,18 +53,18 @@ done:
 
 static bg_status add_unowned(void *user, void *ptr, size_t bytes)
 {
-    reading *r = user;
+    footprint_reader *r = user;
     return bg__spans_add(&r->owned, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
 }
 
 /* Adds the static buffers of a runner. Tensors of calls may cover more of them than the rows of this graph, and the
  * other rows do not belong to the graph. */
-static bg_status add_buffers(reading *r)
+static bg_status add_buffers(footprint_reader *r)
 {
-    const bg__noted *noted = bg__graph_noted(r->graph);
+    const bg__recorded_addresses *noted = bg__graph_recorded_addresses(r->graph);
     bg_status status = BG_OK;
     for (int i = 0; i < noted->count; i++) {
-        const bg__note *note = bg__noted_at(noted, i);
+        const bg__recorded_tensor *note = bg__recorded_addresses_get(noted, i);
         int owner = note->owners[BG__REGISTERED];
         if (note->call != NULL)
             continue;
@@ -78,14 +78,14 @@ done:
     return status;
 }
 
-bg_status bg__footprint_take(bg__footprint *f, const bg_graph *graph)
+bg_status bg__footprint_compute(bg__footprint *f, const bg_graph *graph)
 {
-    reading r = {.footprint = f, .graph = graph};
+    footprint_reader r = {.footprint = f, .graph = graph};
     bg_status status;
 
-    BG__TRY(read_call(&r, bg__graph_root(graph)));
+    BG__TRY(add_call(&r, bg__graph_root(graph)));
     if (bg__graph_get_facts(graph).pool != NULL)
-        BG__TRY(bg__pool_unowned(bg__graph_get_facts(graph).pool, add_unowned, &r));
+        BG__TRY(bg__pool_visit_unowned(bg__graph_get_facts(graph).pool, add_unowned, &r));
     BG__TRY(add_buffers(&r));
     for (size_t i = 0; i < r.outputs.count; i++)
         BG__TRY(bg__spans_add_rest(&f->unread, r.outputs.list[i].begin, r.outputs.list[i].end, &f->state));

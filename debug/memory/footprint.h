@@ -12,7 +12,7 @@ typedef struct bg__footprint {
     bg__spans written; /* written by a call */
     bg__spans unread;  /* memory that no call may read before another call has written it */
 } bg__footprint;
-bg_status bg__footprint_take(bg__footprint *footprint, const bg_graph *graph);
+bg_status bg__footprint_compute(bg__footprint *footprint, const bg_graph *graph);
 void bg__footprint_free(bg__footprint *footprint);
 
 #endif

@@ -14,7 +14,7 @@ static struct {
     size_t count; /* number of frees recorded; a new one replaces the oldest */
 } frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__frees_note(uintptr_t base, size_t bytes, bg_site site)
+void bg__frees_record(uintptr_t base, size_t bytes, bg_site site)
 {
     size_t at;
     pthread_mutex_lock(&frees.lock);

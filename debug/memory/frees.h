@@ -8,7 +8,7 @@
 
 /* Records that the bytes from base on were freed at site, whose text must live as long as the process. The last frees
  * are kept. */
-void bg__frees_note(uintptr_t base, size_t bytes, bg_site site);
+void bg__frees_record(uintptr_t base, size_t bytes, bg_site site);
 /* The site of the last free of an allocation that contained address. file NULL: none was recorded. */
 bg_site bg__frees_find(uintptr_t address);
 

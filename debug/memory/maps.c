@@ -38,7 +38,7 @@ static bg_status read_maps(bg__maps *maps)
         return bg__fail(BG_ERROR_IO, "/proc/self/maps cannot be read: %s", strerror(errno));
     while (getline(&line, &room, file) >= 0)
         if (parse_map_line(line, &mapping)) {
-            BG__TRY(BG__GROW(maps->list, maps->count, maps->capacity, "mappings"));
+            BG__TRY(BG__ARRAY_GROW(maps->list, maps->count, maps->capacity, "mappings"));
             maps->list[maps->count++] = mapping;
         }
 done:
@@ -59,7 +59,7 @@ bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 /* ---- stacks ---- */
 
 /* Marks an anonymous mapping that contains address as a stack. Returns NULL if address is in no stack. */
-static bg__mapping *mark(const bg__maps *maps, uintptr_t address)
+static bg__mapping *mark_stack(const bg__maps *maps, uintptr_t address)
 {
     bg__mapping *mapping = bg__maps_find(maps, address);
     if (mapping != NULL && mapping->name[0] == '\0')
@@ -78,13 +78,13 @@ static void find_own_stack(bg__maps *maps)
     if (pthread_attr_getstack(&attributes, &base, &bytes) == 0) {
         maps->own_stack = (uintptr_t)base;
         maps->own_stack_end = (uintptr_t)base + bytes;
-        (void)mark(maps, maps->own_stack_end - 1);
+        (void)mark_stack(maps, maps->own_stack_end - 1);
     }
     (void)pthread_attr_destroy(&attributes);
 }
 
 /* The second to last number in the syscall file of a waiting thread is its stack pointer (proc(5)). */
-static void mark_thread(const bg__maps *maps, const char *thread)
+static void mark_thread_stack(const bg__maps *maps, const char *thread)
 {
     char path[64], line[512], *stack;
     bg__mapping *mapping;
@@ -107,12 +107,12 @@ static void mark_thread(const bg__maps *maps, const char *thread)
     if (stack == NULL)
         return;
     top = (uintptr_t)strtoull(stack + 1, NULL, 16);
-    mapping = mark(maps, top);
+    mapping = mark_stack(maps, top);
     if (mapping != NULL)
         mapping->top = top;
 }
 
-static void mark_threads(const bg__maps *maps)
+static void mark_thread_stacks(const bg__maps *maps)
 {
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *task;
@@ -120,13 +120,13 @@ static void mark_threads(const bg__maps *maps)
         return;
     while ((task = readdir(tasks)) != NULL)
         if (task->d_name[0] != '.')
-            mark_thread(maps, task->d_name);
+            mark_thread_stack(maps, task->d_name);
     (void)closedir(tasks);
 }
 
 /* pthread_create puts an inaccessible guard page below each stack. Both stay mapped after the thread has ended, when
  * /proc no longer lists it. */
-static void mark_guarded(const bg__maps *maps)
+static void mark_guarded_stacks(const bg__maps *maps)
 {
     enum { PAGE = 4096 };
     for (size_t i = 1; i < maps->count; i++) {
@@ -140,14 +140,14 @@ static void mark_guarded(const bg__maps *maps)
     }
 }
 
-bg_status bg__maps_take(bg__maps *maps, const void *frame)
+bg_status bg__maps_read(bg__maps *maps, const void *frame)
 {
     bg_status status;
     *maps = (bg__maps){.frame = (uintptr_t)frame};
     BG__TRY(read_maps(maps));
     find_own_stack(maps);
-    mark_threads(maps);
-    mark_guarded(maps);
+    mark_thread_stacks(maps);
+    mark_guarded_stacks(maps);
 done:
     return status;
 }
@@ -163,7 +163,7 @@ static bool is_in_own_stack(const bg__maps *maps, uintptr_t address)
     return address >= maps->own_stack && address < maps->own_stack_end;
 }
 
-bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)
+bool bg__maps_is_dead_frame(const bg__maps *maps, uintptr_t address)
 {
     enum { RED_ZONE = 128 }; /* bytes below the stack pointer that a function may use */
     const bg__mapping *mapping;

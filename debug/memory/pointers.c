@@ -6,7 +6,7 @@
 bg_status bg__allocations_init(bg__allocations *set)
 {
     *set = (bg__allocations){NULL, 0, 0, NULL};
-    return bg__driver_entry("cuPointerGetAttributes", 7000, &set->get);
+    return bg__driver_get_entry_point("cuPointerGetAttributes", 7000, &set->get);
 }
 
 void bg__allocations_free(bg__allocations *set)
@@ -35,7 +35,7 @@ const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t
     return at > 0 && bg__allocation_has(&set->list[at - 1], address) ? &set->list[at - 1] : NULL;
 }
 
-bool bg__allocations_meet(const bg__allocations *set, uintptr_t base, size_t bytes)
+bool bg__allocations_overlap(const bg__allocations *set, uintptr_t base, size_t bytes)
 {
     size_t at = count_up_to(set, base);
     if (at > 0 && bg__allocation_has(&set->list[at - 1], base))
@@ -48,9 +48,9 @@ bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *alloca
     size_t at = count_up_to(set, allocation->base);
     bg_status status;
 
-    if (allocation->bytes == 0 || bg__allocations_meet(set, allocation->base, allocation->bytes))
+    if (allocation->bytes == 0 || bg__allocations_overlap(set, allocation->base, allocation->bytes))
         return BG_OK;
-    BG__TRY(BG__GROW(set->list, set->count, set->capacity, "allocations"));
+    BG__TRY(BG__ARRAY_GROW(set->list, set->count, set->capacity, "allocations"));
     memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof *set->list);
     set->list[at] = *allocation;
     set->count++;

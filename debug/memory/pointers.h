@@ -32,7 +32,7 @@ void bg__allocations_free(bg__allocations *set);
 /* The allocation of the set that holds address; NULL: none. */
 const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t address);
 /* Whether an allocation of the set overlaps the bytes from base on. */
-bool bg__allocations_meet(const bg__allocations *set, uintptr_t base, size_t bytes);
+bool bg__allocations_overlap(const bg__allocations *set, uintptr_t base, size_t bytes);
 /* Adds an allocation, unless it overlaps one of the set. Errors: OUT_OF_MEMORY. */
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation);
 

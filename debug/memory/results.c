@@ -12,15 +12,15 @@ typedef struct listed_call {
     size_t parent;
 } listed_call;
 
-typedef struct search {
+typedef struct result_search {
     const bg_graph *graph;
     bg__results *results;
     listed_call *calls; /* in order of the pass */
     size_t count;
     bg__spans after; /* memory that the calls after the current one use */
-} search;
+} result_search;
 
-static bg_status list_calls(search *s)
+static bg_status list_calls(result_search *s)
 {
     const bg__call *root = bg__graph_root(s->graph);
     size_t count = 0, open = 0; /* open: the index of the call around the next one */
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-static bool is_memory_of(const bg__call *call, const void *ptr)
+static bool is_block_of_call(const bg__call *call, const void *ptr)
 {
     for (size_t i = 0; i < call->own.count; i++)
         if ((uintptr_t)ptr - (uintptr_t)call->own.blocks[i].ptr < call->own.blocks[i].bytes)
@@ -50,7 +50,7 @@ static bool is_memory_of(const bg__call *call, const void *ptr)
 
 /* *found: the output is in a block that the pass itself allocated from a pool. Such a block may be released and reused
  * after the call. Memory that the library gave to the call, or to a call around it, does not count. */
-static bg_status find_block_of_pass(const bg__call *call, const bg_tensor *tensor, bool *found)
+static bg_status is_in_pass_block(const bg__call *call, const bg_tensor *tensor, bool *found)
 {
     bg__owner owner;
     bg_status status;
@@ -58,23 +58,23 @@ static bg_status find_block_of_pass(const bg__call *call, const bg_tensor *tenso
     BG__TRY(bg__owner_find(BG__POOLED, tensor->data, &owner));
     *found = owner.kind == BG__OWNER_POOL && owner.shared;
     for (; call != NULL && *found; call = call->parent)
-        *found = !is_memory_of(call, tensor->data);
+        *found = !is_block_of_call(call, tensor->data);
 done:
     return status;
 }
 
-static bg_status add_result(search *s, size_t place, const bg__field_tensor *t)
+static bg_status add_result(result_search *s, size_t place, const bg__field_tensor *t)
 {
     bg__results *r = s->results;
     bg_status status;
-    BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs"));
+    BG__TRY(BG__ARRAY_GROW(r->list, r->count, r->capacity, "outputs"));
     r->list[r->count++] = (bg__result){s->calls[place].call, *t, place};
 done:
     return status;
 }
 
 /* Adds the outputs of the call that are not used by any call after the call and its inner calls. */
-static bg_status add_unused(search *s, size_t place)
+static bg_status add_call_results(result_search *s, size_t place)
 {
     const bg__call *call = s->calls[place].call;
     const void *args = bg__graph_call_args(s->graph, call);
@@ -86,9 +86,9 @@ static bg_status add_unused(search *s, size_t place)
         bool reached, passing = true;
         if (!t.output || bg__spans_overlap(&s->after, begin, end))
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (reached)
-            BG__TRY(find_block_of_pass(call, t.tensor, &passing));
+            BG__TRY(is_in_pass_block(call, t.tensor, &passing));
         if (reached && !passing)
             BG__TRY(add_result(s, place, &t));
     }
@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-static bg_status add_used(search *s, const bg__call *call)
+static bg_status add_used_memory(result_search *s, const bg__call *call)
 {
     const void *args = bg__graph_call_args(s->graph, call);
     bg__field_tensor t = {0};
@@ -109,16 +109,16 @@ done:
 }
 
 /* Visits the calls from the last to the first. An outer call ends with the last of its inner calls. */
-static bg_status search_backwards(search *s)
+static bg_status search_backwards(result_search *s)
 {
     bg_status status = BG_OK;
     for (size_t i = s->count; i-- > 0;) {
         bool ends = s->calls[i].call->child == NULL;
         for (size_t at = i; ends; at = s->calls[at].parent) {
-            BG__TRY(add_unused(s, at));
+            BG__TRY(add_call_results(s, at));
             ends = s->calls[at].call->next == NULL && s->calls[at].parent != at;
         }
-        BG__TRY(add_used(s, s->calls[i].call));
+        BG__TRY(add_used_memory(s, s->calls[i].call));
     }
 done:
     return status;
@@ -134,9 +134,9 @@ static int compare_results(const void *a, const void *b)
     return x->field.next_element < y->field.next_element ? -1 : 1;
 }
 
-bg_status bg__results_take(bg__results *r, const bg_graph *graph)
+bg_status bg__results_find(bg__results *r, const bg_graph *graph)
 {
-    search s = {.graph = graph, .results = r};
+    result_search s = {.graph = graph, .results = r};
     bg_status status;
 
     BG__TRY(list_calls(&s));

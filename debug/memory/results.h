@@ -18,7 +18,7 @@ typedef struct bg__results {
 } bg__results;
 /* Finds the results of a pass that are in memory that the device can access. Call bg__results_free also after a
  * failure. */
-bg_status bg__results_take(bg__results *results, const bg_graph *graph);
+bg_status bg__results_find(bg__results *results, const bg_graph *graph);
 void bg__results_free(bg__results *results);
 
 #endif

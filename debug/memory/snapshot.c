@@ -37,9 +37,9 @@ static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t s
     size_t at = find_piece_after(s, span->begin);
     bg_status status;
 
-    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "copies of memory"));
-    BG__TRY(bg__driver_generation((const void *)span->begin, &piece.generation));
-    BG__TRY(bg__chunks_take(&s->copies, span->end - span->begin, &piece.copy));
+    BG__TRY(BG__ARRAY_GROW(s->list, s->count, s->capacity, "copies of memory"));
+    BG__TRY(bg__driver_get_generation((const void *)span->begin, &piece.generation));
+    BG__TRY(bg__chunks_allocate(&s->copies, span->end - span->begin, &piece.copy));
     BG__TRY(copy_piece(&piece, false, stream));
     BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
     memmove(&s->list[at + 1], &s->list[at], (s->count++ - at) * sizeof piece);
@@ -55,19 +55,19 @@ bool bg__snapshot_has(const bg__snapshot *s, uintptr_t begin, uintptr_t end)
 
 bg_status bg__snapshot_add(bg__snapshot *s, uintptr_t begin, uintptr_t end, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__spans rest = {0};
     bg_status status = BG_OK;
 
     if (bg__snapshot_has(s, begin, end))
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__spans_add_rest(&rest, begin, end, &s->all));
     for (size_t i = 0; i < rest.count; i++)
         BG__TRY(add_piece(s, &rest.list[i], stream));
 done:
     bg__spans_free(&rest);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -80,25 +80,25 @@ done:
     return status;
 }
 
-static bg_status is_there(const bg__snapshot_piece *piece, bool *there)
+static bg_status is_still_allocated(const bg__snapshot_piece *piece, bool *there)
 {
     uint64_t generation;
     bg_status status;
-    BG__TRY(bg__driver_generation((const void *)piece->begin, &generation));
+    BG__TRY(bg__driver_get_generation((const void *)piece->begin, &generation));
     *there = generation == piece->generation;
 done:
     return status;
 }
 
 /* Drops the pieces whose memory was freed. *dropped: there were some. */
-static bg_status drop_freed(bg__snapshot *s, bool *dropped)
+static bg_status drop_freed_pieces(bg__snapshot *s, bool *dropped)
 {
     size_t kept = 0;
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < s->count; i++) {
         bool there;
-        BG__TRY(is_there(&s->list[i], &there));
+        BG__TRY(is_still_allocated(&s->list[i], &there));
         if (there)
             s->list[kept++] = s->list[i];
     }
@@ -109,7 +109,7 @@ done:
 }
 
 /* Frees the copies of dropped pieces by allocating all copies anew. The contents of the copies are lost. */
-static bg_status move_copies(bg__snapshot *s)
+static bg_status reallocate_copies(bg__snapshot *s)
 {
     bg_status status = BG_OK;
 
@@ -117,7 +117,7 @@ static bg_status move_copies(bg__snapshot *s)
     bg__spans_free(&s->all);
     for (size_t i = 0; i < s->count; i++) {
         bg__snapshot_piece *piece = &s->list[i];
-        BG__TRY(bg__chunks_take(&s->copies, piece->end - piece->begin, &piece->copy));
+        BG__TRY(bg__chunks_allocate(&s->copies, piece->end - piece->begin, &piece->copy));
         BG__TRY(bg__spans_add(&s->all, piece->begin, piece->end));
     }
 done:
@@ -131,9 +131,9 @@ bg_status bg__snapshot_refresh(bg__snapshot *s, cudaStream_t stream)
     bool dropped;
     bg_status status;
 
-    BG__TRY(drop_freed(s, &dropped));
+    BG__TRY(drop_freed_pieces(s, &dropped));
     if (dropped)
-        BG__TRY(move_copies(s));
+        BG__TRY(reallocate_copies(s));
     for (size_t i = 0; i < s->count; i++)
         BG__TRY(copy_piece(&s->list[i], false, stream));
 done:
@@ -144,7 +144,7 @@ done:
 static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;
-    bg_status status = is_there(piece, &there);
+    bg_status status = is_still_allocated(piece, &there);
 
     if (status == BG_OK && there)
         status = copy_piece(piece, true, stream);
@@ -152,14 +152,15 @@ static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t str
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)copy_piece(piece, true, stream);
-        bg__fail_restore(text);
+        bg__error_set_text(text);
     }
     return status;
 }
 
 bg_status bg__snapshot_restore(const bg__snapshot *s, const bg__spans *except, cudaStream_t stream)
 {
-    bg__relaxed relaxed = bg__relax_to_release(); /* after a failure, the other pieces must still be restored */
+    bg__relaxed_mode relaxed =
+        bg__relaxed_mode_try_begin(); /* after a failure, the other pieces must still be restored */
     bg_status first = BG_OK, waited;
     char text[1024] = "";
 
@@ -170,13 +171,13 @@ bg_status bg__snapshot_restore(const bg__snapshot *s, const bg__spans *except, c
         if (status == BG_OK || first != BG_OK)
             continue;
         first = status;
-        bg__fail_where("restoring memory that a tool had changed");
+        bg__error_add_location("restoring memory that a tool had changed");
         snprintf(text, sizeof text, "%s", bg_last_error());
     }
     waited = bg__wait_for_stream(stream);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     if (first != BG_OK)
-        bg__fail_restore(text);
+        bg__error_set_text(text);
     return first != BG_OK ? first : waited;
 }
 

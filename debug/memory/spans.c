@@ -27,7 +27,7 @@ static size_t find_span_after(const bg__spans *spans, uintptr_t address)
 }
 
 /* Moves all spans to the middle of a larger room. */
-static bg_status enlarge(bg__spans *spans)
+static bg_status enlarge_spans(bg__spans *spans)
 {
     size_t capacity = 2 * spans->count + 8, before = (capacity - spans->count) / 2;
     bg__span *room;
@@ -51,7 +51,7 @@ static bg_status open_gap(bg__spans *spans, size_t at)
     bg_status status = BG_OK;
 
     if (downwards ? before == 0 : before + spans->count == spans->capacity)
-        BG__TRY(enlarge(spans));
+        BG__TRY(enlarge_spans(spans));
     if (downwards) {
         memmove(spans->list - 1, spans->list, at * sizeof *spans->list);
         spans->list--;
@@ -162,7 +162,7 @@ size_t bg__spans_bytes(const bg__spans *spans)
 /* ---- patterns ---- */
 
 /* The sign and the mantissa depend on the address; the square of the value is finite. */
-static uint32_t placed_word(uintptr_t address)
+static uint32_t word_by_address(uintptr_t address)
 {
     return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);
 }
@@ -171,8 +171,8 @@ unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)
 {
     switch (pattern) {
     case BG__ONES: return 0xff;
-    case BG__PLACED: return (unsigned char)(placed_word(address) >> 8 * (address % 4));
-    case BG__OPPOSITE: return (unsigned char)((placed_word(address) ^ 0x80000000U) >> 8 * (address % 4));
+    case BG__PLACED: return (unsigned char)(word_by_address(address) >> 8 * (address % 4));
+    case BG__OPPOSITE: return (unsigned char)((word_by_address(address) ^ 0x80000000U) >> 8 * (address % 4));
     default: return 0;
     }
 }
@@ -180,13 +180,13 @@ unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)
 bg_status bg__pattern_fill(bg__pattern pattern, const bg__spans *spans, cudaStream_t stream)
 {
     enum { ROOM = 1 << 18 };
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     unsigned char *room = malloc(ROOM);
     bg_status status;
 
     if (room == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pattern");
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     for (size_t i = 0; i < spans->count; i++) {
         for (uintptr_t at = spans->list[i].begin; at < spans->list[i].end; at += ROOM) {
             size_t bytes = spans->list[i].end - at < ROOM ? spans->list[i].end - at : ROOM;
@@ -197,7 +197,7 @@ bg_status bg__pattern_fill(bg__pattern pattern, const bg__spans *spans, cudaStre
         }
     }
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     free(room);
     return status;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Most tools visit the tensors of every call, and few use their names: snprintf would take most of their time. */
-static void name_tensor(bg__field_tensor *t)
+static void write_tensor_name(bg__field_tensor *t)
 {
     size_t length = strlen(t->field->name);
 
@@ -36,7 +36,7 @@ bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *
         }
         t->field = field;
         t->tensor = (const bg_tensor *)(const void *)((const char *)args + field->offset + at);
-        name_tensor(t);
+        write_tensor_name(t);
         t->input = field->role == BG_ROLE_IN || field->role == BG_ROLE_INOUT;
         t->output = field->role != BG_ROLE_IN;
         t->next_element++;
@@ -56,7 +56,7 @@ int bg__field_tensor_count(const bg_op *op, const void *args)
 
 /* *covered: allocations that CUDA knows cover the whole tensor. Memory that was mapped in pieces has several
  * allocations. */
-static bg_status covers(const bg_tensor *tensor, bool *covered)
+static bg_status is_covered_by_allocations(const bg_tensor *tensor, bool *covered)
 {
     PFN_cuMemGetAddressRange_v3020 get_range = NULL;
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)tensor->data, end = at + bg_tensor_bytes(tensor), base;
@@ -64,7 +64,7 @@ static bg_status covers(const bg_tensor *tensor, bool *covered)
     size_t bytes;
 
     *covered = false;
-    BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&get_range));
+    BG__TRY(bg__driver_get_entry_point("cuMemGetAddressRange", 3020, (void *)&get_range));
     while (at < end) {
         CUresult result = get_range(&base, &bytes, at);
         if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) /* CUDA knows no memory there */
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached)
+bg_status bg__tensor_is_accessible(const bg_tensor *tensor, bool *reached)
 {
     struct cudaPointerAttributes attributes;
     bg_status status = BG_OK;
@@ -89,28 +89,29 @@ bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached)
         return BG_OK;
     BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     if (attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer != NULL)
-        BG__TRY(covers(tensor, reached));
+        BG__TRY(is_covered_by_allocations(tensor, reached));
 done:
     return status;
 }
 
-static const bg_forward_context *context_of(const bg__call *call)
+static const bg_forward_context *find_forward_context(const bg__call *call)
 {
     while (call->parent != NULL)
         call = call->parent;
     return call->context;
 }
 
-bg_tensor bg__field_of_batch(const bg__call *call, const bg__field_tensor *t)
+bg_tensor bg__field_batch_rows(const bg__call *call, const bg__field_tensor *t)
 {
-    const bg_forward_context *context = context_of(call);
+    const bg_forward_context *context = find_forward_context(call);
     const bool rows = context != NULL && t->tensor->rank > 0 && t->tensor->dim[0] == context->padded_tokens;
-    return rows || (t->output && !t->input && t->tensor->rank > 1) ? bg__tensor_of_batch(call, t->tensor) : *t->tensor;
+    return rows || (t->output && !t->input && t->tensor->rank > 1) ? bg__tensor_batch_rows(call, t->tensor)
+                                                                   : *t->tensor;
 }
 
-bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor)
+bg_tensor bg__tensor_batch_rows(const bg__call *call, const bg_tensor *tensor)
 {
-    const bg_forward_context *context = context_of(call);
+    const bg_forward_context *context = find_forward_context(call);
     bg_tensor rows = *tensor;
 
     if (context != NULL && context->batch.tokens < context->padded_tokens && rows.rank > 0 &&
@@ -143,7 +144,7 @@ static int place_in_run(const bg__call *call)
     return place;
 }
 
-bool bg__run_makes(const bg__call *call, const bg_tensor *tensor)
+bool bg__run_writes_before(const bg__call *call, const bg_tensor *tensor)
 {
     bool makes = false;
     for (int i = 0, end = call->run != NULL ? place_in_run(call) : 0; i < end && !makes; i++)
@@ -151,7 +152,7 @@ bool bg__run_makes(const bg__call *call, const bg_tensor *tensor)
     return makes;
 }
 
-bool bg__run_overwrites(const bg__call *call, const bg_tensor *tensor)
+bool bg__run_writes_after(const bg__call *call, const bg_tensor *tensor)
 {
     bool overwrites = false;
     for (int i = call->run != NULL ? place_in_run(call) + 1 : INT_MAX; call->run != NULL && i < call->run->member_count;
@@ -174,7 +175,7 @@ bool bg__call_is_idle(const bg__call *call)
 bg_status bg__wait_for_device(const char *function)
 {
     bg_status status = BG_OK;
-    if (bg__captured_any())
+    if (bg__capturing_streams_any())
         return bg__fail(BG_ERROR_BUSY,
                         "%s waits for the device, which would invalidate the capture that another thread has open; "
                         "call it when no thread captures",
@@ -186,13 +187,13 @@ done:
 
 bg_status bg__wait_for_stream(cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -220,7 +221,7 @@ done:
     return status;
 }
 
-static bool format_of(bg_dtype dtype, bgk_float *format)
+static bool find_float_format(bg_dtype dtype, bgk_float *format)
 {
     switch (dtype) {
     case BG_F32: *format = BGK_F32; return true;
@@ -231,21 +232,22 @@ static bool format_of(bg_dtype dtype, bgk_float *format)
     }
 }
 
-bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts)
+bg_status bg__tensor_count_specials(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream,
+                                    bgk_specials *counts)
 {
     const bgk_specials none = BGK_SPECIALS_NONE;
     bgk_float format = BGK_F32;
     bg_status status = BG_OK;
     cudaError_t error;
 
-    format_of(tensor->dtype, &format);
+    find_float_format(tensor->dtype, &format);
     *counts = none;
     BG__TRY_CUDA(cudaMemcpyAsync(room, &none, sizeof none, cudaMemcpyHostToDevice, stream));
     error =
         bgk_count_specials(room, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype), format, stream);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-        bg__fail_where("the kernel that counts NaN and infinities");
+        bg__error_add_location("the kernel that counts NaN and infinities");
         goto done;
     }
     BG__TRY(bg__copy_and_wait(counts, room, sizeof *counts, stream));

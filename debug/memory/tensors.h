@@ -20,21 +20,21 @@ int bg__field_tensor_count(const bg_op *op, const void *args);
 
 /* *reached: the device can access all bytes of the tensor, and there is at least one byte. A kernel that accesses other
  * memory would make the device unusable. */
-bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
+bg_status bg__tensor_is_accessible(const bg_tensor *tensor, bool *reached);
 
 /* Returns the rows of the batch of a tensor by tokens, if the runner runs a padded batch; otherwise the tensor. Nothing
  * reads the other rows of an output, so tools do not judge them. call: a call of the graph, or its root. */
-bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor);
+bg_tensor bg__tensor_batch_rows(const bg__call *call, const bg_tensor *tensor);
 /* The same for a field of the call, for tools that must miss nothing. A tensor with a multiple of the rows may be a
  * cache, a weight matrix or column sums, and is returned whole, unless the call only writes it and it has more than one
  * dimension. */
-bg_tensor bg__field_of_batch(const bg__call *call, const bg__field_tensor *t);
+bg_tensor bg__field_batch_rows(const bg__call *call, const bg__field_tensor *t);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
 /* For a call that a rule has fused with its neighbours (bg__call.run): whether an earlier call of the run (makes), or a
  * later one (overwrites), writes into the tensor. For other calls: false. */
-bool bg__run_makes(const bg__call *call, const bg_tensor *tensor);
-bool bg__run_overwrites(const bg__call *call, const bg_tensor *tensor);
+bool bg__run_writes_before(const bg__call *call, const bg_tensor *tensor);
+bool bg__run_writes_after(const bg__call *call, const bg_tensor *tensor);
 /* Whether the call and all calls inside it are captured and made no node. */
 bool bg__call_is_idle(const bg__call *call);
 
@@ -51,6 +51,7 @@ bg_status bg__spans_read(const bg__spans *spans, void *to, cudaStream_t stream);
 
 /* Counts NaN and infinities in a float tensor that the device can access. room: a bgk_specials in device memory. Waits
  * for stream. */
-bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts);
+bg_status bg__tensor_count_specials(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream,
+                                    bgk_specials *counts);
 
 #endif

@@ -88,7 +88,7 @@ static bool is_string(const bg_field *field)
 
 /* Reads up to `bytes` bytes, but not beyond the page. The program may have freed them: process_vm_readv fails then, and
  * a plain read would crash. Returns the number of bytes read. */
-static size_t read_page(const char *from, char *to, size_t bytes)
+static size_t read_own_memory(const char *from, char *to, size_t bytes)
 {
     enum { PAGE = 4096 };
     size_t rest = PAGE - (uintptr_t)from % PAGE;
@@ -103,7 +103,8 @@ static bool are_equal_strings(const char *a, const char *b)
     enum { LONGEST = 4096 };
     for (size_t at = 0; at < LONGEST;) {
         char first[256], second[256];
-        size_t got = read_page(a + at, first, sizeof first), step = read_page(b + at, second, sizeof second);
+        size_t got = read_own_memory(a + at, first, sizeof first),
+               step = read_own_memory(b + at, second, sizeof second);
         step = got < step ? got : step;
         if (step == 0)
             return false;
@@ -160,7 +161,7 @@ bool bg__field_values_differ_surely(const bg_field *field, const void *a, const 
 
 /* ---- text ---- */
 
-static long long signed_of(const void *value, size_t bytes)
+static long long read_signed(const void *value, size_t bytes)
 {
     signed char one;
     short two;
@@ -175,14 +176,14 @@ static long long signed_of(const void *value, size_t bytes)
     }
 }
 
-static unsigned long long word_of(const void *value, size_t bytes)
+static unsigned long long read_word(const void *value, size_t bytes)
 {
     unsigned long long word = 0;
     memcpy(&word, value, bytes < sizeof word ? bytes : sizeof word);
     return word;
 }
 
-static double real_of(const void *value, size_t bytes)
+static double read_real(const void *value, size_t bytes)
 {
     float single;
     double real = 0;
@@ -200,11 +201,11 @@ const char *bg__value_text(const void *value, size_t bytes, bool pointer, char *
     char real[BG__REAL_BYTES];
 
     if (pointer || (bytes != sizeof(float) && bytes != sizeof(double)))
-        snprintf(text, room, "0x%llx", word_of(value, bytes));
-    else if (bg__real_guess(value, bytes, real))
-        snprintf(text, room, "%s (as integer %lld)", real, signed_of(value, bytes));
+        snprintf(text, room, "0x%llx", read_word(value, bytes));
+    else if (bg__format_if_real(value, bytes, real))
+        snprintf(text, room, "%s (as integer %lld)", real, read_signed(value, bytes));
     else
-        snprintf(text, room, "%lld", signed_of(value, bytes));
+        snprintf(text, room, "%lld", read_signed(value, bytes));
     return text;
 }
 
@@ -216,13 +217,13 @@ const char *bg__field_value_text(const bg_field *field, const void *value, char 
     if (field->type == NULL || !find_type(field->type, &number))
         return bg__value_text(value, field->size, bg__field_is_pointer(field), text, room);
     switch (number) {
-    case SIGNED: snprintf(text, room, "%lld", signed_of(value, field->size)); break;
-    case UNSIGNED: snprintf(text, room, "%llu", word_of(value, field->size)); break;
+    case SIGNED: snprintf(text, room, "%lld", read_signed(value, field->size)); break;
+    case UNSIGNED: snprintf(text, room, "%llu", read_word(value, field->size)); break;
     case FLOATING:
-        bg__real_text(real_of(value, field->size), field->size == sizeof(float), real);
+        bg__format_real(read_real(value, field->size), field->size == sizeof(float), real);
         snprintf(text, room, "%s", real);
         break;
-    case BOOLEAN: snprintf(text, room, "%s", word_of(value, field->size) != 0 ? "true" : "false"); break;
+    case BOOLEAN: snprintf(text, room, "%s", read_word(value, field->size) != 0 ? "true" : "false"); break;
     }
     return text;
 }

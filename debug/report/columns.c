@@ -16,12 +16,12 @@ typedef struct known_text {
     size_t place;
 } known_text;
 
-typedef struct writer {
+typedef struct column_writer {
     FILE *out;
     void *known;        /* a tree of known_text (tsearch) */
     const char **texts; /* by their places */
     size_t count, capacity;
-} writer;
+} column_writer;
 
 static bg_status columns_out_of_memory(void)
 {
@@ -33,7 +33,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(((const known_text *)a)->text, ((const known_text *)b)->text);
 }
 
-static bg_status place_of_text(writer *w, const char *text, size_t *place)
+static bg_status find_text_place(column_writer *w, const char *text, size_t *place)
 {
     known_text *fresh = malloc(sizeof *fresh), **found;
     bg_status status = BG_OK;
@@ -48,7 +48,7 @@ static bg_status place_of_text(writer *w, const char *text, size_t *place)
         return columns_out_of_memory();
     *place = (*found)->place;
     if (*found == fresh) {
-        BG__TRY(BG__GROW(w->texts, w->count, w->capacity, "texts of a page"));
+        BG__TRY(BG__ARRAY_GROW(w->texts, w->count, w->capacity, "texts of a page"));
         w->texts[w->count++] = text;
     }
 done:
@@ -59,7 +59,7 @@ done:
 
 /* In a script element '<' could end the element or begin a comment, and some parsers read U+2028 and U+2029 as
  * newlines. */
-static void put_escaped(const char *json, FILE *out)
+static void write_escaped(const char *json, FILE *out)
 {
     for (const char *at = json; *at != '\0'; at++) {
         if (*at == '<') {
@@ -73,7 +73,7 @@ static void put_escaped(const char *json, FILE *out)
     }
 }
 
-static bg_status write_plain(const cJSON *value, FILE *out)
+static bg_status write_json_value(const cJSON *value, FILE *out)
 {
     char *text;
 
@@ -84,7 +84,7 @@ static bg_status write_plain(const cJSON *value, FILE *out)
     text = bg__json_text(value, false);
     if (text == NULL)
         return columns_out_of_memory();
-    put_escaped(text, out);
+    write_escaped(text, out);
     cJSON_free(text);
     return BG_OK;
 }
@@ -92,15 +92,15 @@ static bg_status write_plain(const cJSON *value, FILE *out)
 static bg_status write_text(const char *text, FILE *out)
 {
     cJSON *string = cJSON_CreateStringReference(text);
-    bg_status status = string != NULL ? write_plain(string, out) : columns_out_of_memory();
+    bg_status status = string != NULL ? write_json_value(string, out) : columns_out_of_memory();
     cJSON_Delete(string);
     return status;
 }
 
-static bg_status write_value(writer *w, const cJSON *value);
+static bg_status write_value(column_writer *w, const cJSON *value);
 
 /* Writes the elements of a list or the members of an object, without brackets. */
-static bg_status write_inside(writer *w, const cJSON *value)
+static bg_status write_items(column_writer *w, const cJSON *value)
 {
     bg_status status = BG_OK;
     const cJSON *item;
@@ -153,7 +153,7 @@ static bg_status add_column(table *t, const char *name, column **c)
     return BG_OK;
 }
 
-static bg_status add_row(table *t, const cJSON *object, size_t row, bool *fits)
+static bg_status add_table_row(table *t, const cJSON *object, size_t row, bool *fits)
 {
     bg_status status = BG_OK;
     const cJSON *item;
@@ -190,7 +190,7 @@ static bg_status fill_table(table *t, const cJSON *list, bool *fits)
     {
         *fits = cJSON_IsObject(item);
         if (*fits)
-            BG__TRY(add_row(t, item, row++, fits));
+            BG__TRY(add_table_row(t, item, row++, fits));
         if (!*fits)
             break;
     }
@@ -199,7 +199,7 @@ done:
     return status;
 }
 
-static bg_status write_cell(writer *w, const column *c, const cJSON *cell)
+static bg_status write_cell(column_writer *w, const column *c, const cJSON *cell)
 {
     size_t place = 0;
     bg_status status = BG_OK;
@@ -207,7 +207,7 @@ static bg_status write_cell(writer *w, const column *c, const cJSON *cell)
     if (cell == NULL) {
         fputs(c->is_text ? "-1" : "{}", w->out);
     } else if (c->is_text) {
-        BG__TRY(place_of_text(w, cell->valuestring, &place));
+        BG__TRY(find_text_place(w, cell->valuestring, &place));
         fprintf(w->out, "%zu", place);
     } else {
         BG__TRY(write_value(w, cell));
@@ -216,7 +216,7 @@ done:
     return status;
 }
 
-static bg_status write_columns(writer *w, const table *t, bool texts)
+static bg_status write_columns(column_writer *w, const table *t, bool texts)
 {
     const char *before = "";
     bg_status status = BG_OK;
@@ -238,7 +238,7 @@ done:
     return status;
 }
 
-static bg_status write_table(writer *w, const table *t)
+static bg_status write_table(column_writer *w, const table *t)
 {
     bg_status status;
 
@@ -251,7 +251,7 @@ done:
     return status;
 }
 
-static bool are_texts(const cJSON *list)
+static bool is_list_of_texts(const cJSON *list)
 {
     bool good = list->child != NULL;
     const cJSON *item;
@@ -262,7 +262,7 @@ static bool are_texts(const cJSON *list)
     return good;
 }
 
-static bg_status write_places(writer *w, const cJSON *list)
+static bg_status write_places(column_writer *w, const cJSON *list)
 {
     bg_status status = BG_OK;
     const cJSON *item;
@@ -271,7 +271,7 @@ static bg_status write_places(writer *w, const cJSON *list)
     fputs("{\"places\":[", w->out);
     cJSON_ArrayForEach(item, list)
     {
-        BG__TRY(place_of_text(w, item->valuestring, &place));
+        BG__TRY(find_text_place(w, item->valuestring, &place));
         fprintf(w->out, item == list->child ? "%zu" : ",%zu", place);
     }
     fputs("]}", w->out);
@@ -279,20 +279,20 @@ done:
     return status;
 }
 
-static bg_status write_list(writer *w, const cJSON *list)
+static bg_status write_list(column_writer *w, const cJSON *list)
 {
     table t = {.count = 0};
     bool fits;
     bg_status status;
 
-    if (are_texts(list))
+    if (is_list_of_texts(list))
         return write_places(w, list);
     BG__TRY(fill_table(&t, list, &fits));
     if (fits) {
         BG__TRY(write_table(w, &t));
     } else {
         fputc('[', w->out);
-        BG__TRY(write_inside(w, list));
+        BG__TRY(write_items(w, list));
         fputc(']', w->out);
     }
 done:
@@ -301,16 +301,16 @@ done:
     return status;
 }
 
-static bg_status write_value(writer *w, const cJSON *value)
+static bg_status write_value(column_writer *w, const cJSON *value)
 {
     bg_status status;
 
     if (cJSON_IsArray(value))
         return write_list(w, value);
     if (!cJSON_IsObject(value))
-        return write_plain(value, w->out);
+        return write_json_value(value, w->out);
     fputc('{', w->out);
-    BG__TRY(write_inside(w, value));
+    BG__TRY(write_items(w, value));
     fputc('}', w->out);
 done:
     return status;
@@ -318,11 +318,11 @@ done:
 
 bg_status bg__columns_write(const cJSON *root, FILE *out)
 {
-    writer w = {.out = out};
+    column_writer w = {.out = out};
     bg_status status;
 
     fputc('{', out);
-    BG__TRY(write_inside(&w, root));
+    BG__TRY(write_items(&w, root));
     fputs(root->child != NULL ? ",\n\"strings\":[" : "\"strings\":[", out);
     for (size_t i = 0; i < w.count; i++) {
         if (i > 0)

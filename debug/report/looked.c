@@ -7,10 +7,10 @@
 /* The maximum number of rows in "not_checked": a program may capture very many graphs. */
 enum { ROWS = 100 };
 
-static cJSON *checks, *not_checked;
-static atomic_ulong replays;
+static cJSON *check_counts, *not_checked;
+static atomic_ulong compared_replays;
 
-static cJSON *get_member(cJSON **object, const char *name)
+static cJSON *get_or_add_member(cJSON **object, const char *name)
 {
     cJSON *member;
     if (*object == NULL)
@@ -19,7 +19,7 @@ static cJSON *get_member(cJSON **object, const char *name)
     return member != NULL ? member : cJSON_AddObjectToObject(*object, name);
 }
 
-static void add_number(cJSON *object, const char *name, double by)
+static void add_to_number(cJSON *object, const char *name, double by)
 {
     cJSON *number = cJSON_GetObjectItemCaseSensitive(object, name);
     if (number != NULL)
@@ -28,24 +28,24 @@ static void add_number(cJSON *object, const char *name, double by)
         cJSON_AddNumberToObject(object, name, by);
 }
 
-void bg__looked_add(const char *check, size_t calls, size_t nodes)
+void bg__coverage_add_graph(const char *check, size_t calls, size_t nodes)
 {
-    cJSON *member = get_member(&checks, check);
-    add_number(member, "graphs", 1);
-    add_number(member, "calls", (double)calls);
-    add_number(member, "nodes", (double)nodes);
+    cJSON *member = get_or_add_member(&check_counts, check);
+    add_to_number(member, "graphs", 1);
+    add_to_number(member, "calls", (double)calls);
+    add_to_number(member, "nodes", (double)nodes);
 }
 
-void bg__looked_add_step(const double counts[BG__STEP_COUNTS])
+void bg__coverage_add_stepped_replay(const double counts[BG__STEP_COUNTS])
 {
     static const char *const names[BG__STEP_COUNTS] = {"nodes", "calls", "elements", "whole", "skipped"};
-    cJSON *member = get_member(&checks, "step");
-    add_number(member, "replays", 1);
+    cJSON *member = get_or_add_member(&check_counts, "step");
+    add_to_number(member, "replays", 1);
     for (int i = 0; i < BG__STEP_COUNTS; i++)
-        add_number(member, names[i], counts[i]);
+        add_to_number(member, names[i], counts[i]);
 }
 
-void bg__looked_not(const char *check, const char *graph, const char *why)
+void bg__coverage_add_unchecked(const char *check, const char *graph, const char *why)
 {
     cJSON *row;
     if (not_checked == NULL)
@@ -58,15 +58,15 @@ void bg__looked_not(const char *check, const char *graph, const char *why)
     cJSON_AddStringToObject(row, "why", why);
 }
 
-void bg__looked_count_replay(void)
+void bg__coverage_count_replay(void)
 {
-    atomic_fetch_add_explicit(&replays, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&compared_replays, 1, memory_order_relaxed);
 }
 
-void bg__looked_forget(void)
+void bg__coverage_reset(void)
 {
-    checks = not_checked = NULL;
-    atomic_store(&replays, 0);
+    check_counts = not_checked = NULL;
+    atomic_store(&compared_replays, 0);
 }
 
 static void print_member(const char *name, const cJSON *value, FILE *out)
@@ -77,14 +77,14 @@ static void print_member(const char *name, const cJSON *value, FILE *out)
     cJSON_free(text);
 }
 
-void bg__looked_print(FILE *out)
+void bg__coverage_print(FILE *out)
 {
-    unsigned long compared = atomic_load_explicit(&replays, memory_order_relaxed);
+    unsigned long compared = atomic_load_explicit(&compared_replays, memory_order_relaxed);
     if (compared > 0) {
-        cJSON *member = get_member(&checks, "replay");
+        cJSON *member = get_or_add_member(&check_counts, "replay");
         cJSON_DeleteItemFromObjectCaseSensitive(member, "replays");
         cJSON_AddNumberToObject(member, "replays", (double)compared);
     }
-    print_member("checks", checks, out);
+    print_member("checks", check_counts, out);
     print_member("not_checked", not_checked, out);
 }

@@ -11,35 +11,35 @@
 #include "debug/files/json.h"
 
 /* The names of the graphs of one report, and their names in the report that it is merged into. */
-typedef struct renamed {
+typedef struct renamed_graph {
     char *from, *to;
-} renamed;
+} renamed_graph;
 
-typedef struct names {
-    renamed *list;
+typedef struct graph_names {
+    renamed_graph *list;
     size_t count, capacity;
-} names;
+} graph_names;
 
 static bg_status merge_out_of_memory(void)
 {
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_merge: out of host memory for a copy");
 }
 
-static bg_status add_name(names *n, const char *from, const char *to)
+static bg_status add_graph_name(graph_names *n, const char *from, const char *to)
 {
-    renamed *one;
+    renamed_graph *one;
     bg_status status;
 
-    BG__TRY(BG__GROW(n->list, n->count, n->capacity, "names of graphs"));
+    BG__TRY(BG__ARRAY_GROW(n->list, n->count, n->capacity, "names of graphs"));
     one = &n->list[n->count++];
-    *one = (renamed){strdup(from), strdup(to)};
+    *one = (renamed_graph){strdup(from), strdup(to)};
     if (one->from == NULL || one->to == NULL)
         status = merge_out_of_memory();
 done:
     return status;
 }
 
-static void free_names(names *n)
+static void free_graph_names(graph_names *n)
 {
     for (size_t i = 0; i < n->count; i++) {
         free(n->list[i].from);
@@ -48,7 +48,7 @@ static void free_names(names *n)
     free(n->list);
 }
 
-static const char *new_name(const names *n, const char *from)
+static const char *find_new_name(const graph_names *n, const char *from)
 {
     for (size_t i = 0; i < n->count; i++)
         if (strcmp(n->list[i].from, from) == 0)
@@ -71,7 +71,7 @@ static bool outlines_agree(const cJSON *one, const cJSON *other)
     return true;
 }
 
-static bool set_name(cJSON *outline, const char *name)
+static bool set_outline_name(cJSON *outline, const char *name)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(outline, "name");
     return cJSON_AddStringToObject(outline, "name", name) != NULL;
@@ -85,14 +85,14 @@ static bg_status add_outline(bg_report *report, cJSON *outline, const char *name
     if (strcmp(name, report->graph) == 0)
         return bg__report_set_outline(report, outline);
     list = bg__report_part(report, "outlines");
-    if (list != NULL && set_name(outline, name) && cJSON_AddItemToArray(list, outline))
+    if (list != NULL && set_outline_name(outline, name) && cJSON_AddItemToArray(list, outline))
         return BG_OK;
     cJSON_Delete(outline);
     return merge_out_of_memory();
 }
 
 /* The length of the name of a graph without the number that a merge added; *number: that number, or 1. */
-static size_t base_length(const char *name, int *number)
+static size_t unnumbered_length(const char *name, int *number)
 {
     const char *open = strrchr(name, '(');
     int end = 0;
@@ -114,14 +114,14 @@ typedef struct namesakes {
     int largest;          /* the largest number */
 } namesakes;
 
-static void look_at_outline(namesakes *same, const char *name, const cJSON *own, const char *graph,
-                            const cJSON *outline)
+static void compare_namesake(namesakes *same, const char *name, const cJSON *own, const char *graph,
+                             const cJSON *outline)
 {
     int number, of_graph;
-    size_t length = base_length(name, &number);
+    size_t length = unnumbered_length(name, &number);
     bool equal = strcmp(name, graph) == 0;
 
-    if (own == NULL || length != base_length(graph, &of_graph) || strncmp(name, graph, length) != 0)
+    if (own == NULL || length != unnumbered_length(graph, &of_graph) || strncmp(name, graph, length) != 0)
         return;
     if (number > same->largest)
         same->largest = number;
@@ -131,30 +131,31 @@ static void look_at_outline(namesakes *same, const char *name, const cJSON *own,
 }
 
 /* Chooses the name of the graph in the report. Returns NULL if out of host memory. The caller frees it. */
-static char *choose_name(const bg_report *report, const char *graph, const cJSON *outline, bool *is_new)
+static char *choose_graph_name(const bg_report *report, const char *graph, const cJSON *outline, bool *is_new)
 {
     const cJSON *other;
     namesakes same = {.largest = 1};
     char *name = NULL;
     int number;
 
-    look_at_outline(&same, report->graph, cJSON_GetObjectItemCaseSensitive(report->parts, "outline"), graph, outline);
+    compare_namesake(&same, report->graph, cJSON_GetObjectItemCaseSensitive(report->parts, "outline"), graph, outline);
     cJSON_ArrayForEach(other, cJSON_GetObjectItemCaseSensitive(report->parts, "outlines"))
     {
-        look_at_outline(&same, bg__json_string(other, "name"), other, graph, outline);
+        compare_namesake(&same, bg__json_string(other, "name"), other, graph, outline);
     }
     *is_new = same.agreeing == NULL;
     if (same.agreeing != NULL || !same.taken)
         return strdup(same.agreeing != NULL ? same.agreeing : graph);
-    return asprintf(&name, "%.*s (%d)", (int)base_length(graph, &number), graph, same.largest + 1) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s (%d)", (int)unnumbered_length(graph, &number), graph, same.largest + 1) < 0 ? NULL
+                                                                                                             : name;
 }
 
 /* Merges the outline of graph, which it takes ownership of, and records the name that the graph gets. */
-static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, names *n)
+static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, graph_names *n)
 {
     bool is_new;
-    char *name = choose_name(report, graph, outline, &is_new);
-    bg_status status = name != NULL ? add_name(n, graph, name) : merge_out_of_memory();
+    char *name = choose_graph_name(report, graph, outline, &is_new);
+    bg_status status = name != NULL ? add_graph_name(n, graph, name) : merge_out_of_memory();
 
     if (status != BG_OK || !is_new)
         cJSON_Delete(outline);
@@ -164,7 +165,7 @@ static bg_status merge_outline(bg_report *report, cJSON *outline, const char *gr
     return status;
 }
 
-static bg_status merge_outlines(bg_report *report, const bg_report *from, cJSON *parts, names *n)
+static bg_status merge_outlines(bg_report *report, const bg_report *from, cJSON *parts, graph_names *n)
 {
     cJSON *own = cJSON_DetachItemFromObjectCaseSensitive(parts, "outline"), *outline;
     cJSON *others = cJSON_DetachItemFromObjectCaseSensitive(parts, "outlines");
@@ -190,49 +191,49 @@ done:
 /* ---- rows and findings ---- */
 
 /* Renames the graph of a row. A row without a member "graph" is about the own graph of its report. */
-static bool name_row(const bg_report *report, const bg_report *from, cJSON *row, const names *n)
+static bool rename_row_graph(const bg_report *report, const bg_report *from, cJSON *row, const graph_names *n)
 {
     cJSON *named = cJSON_DetachItemFromObjectCaseSensitive(row, "graph");
     const char *graph = cJSON_IsString(named) ? named->valuestring : from->graph;
-    const char *name = new_name(n, graph);
+    const char *name = find_new_name(n, graph);
     bool good = strcmp(name, report->graph) == 0 || cJSON_AddStringToObject(row, "graph", name) != NULL;
     cJSON_Delete(named);
     return good;
 }
 
 /* Whether each row of the part is about one graph. */
-static bool is_of_graph(const char *part)
+static bool has_graph_rows(const char *part)
 {
     return strcmp(part, "comparisons") == 0 || strcmp(part, "trials") == 0 || strcmp(part, "timings") == 0;
 }
 
 /* Moves the rows of a list into the report. */
-static bg_status move_rows(bg_report *report, const bg_report *from, cJSON *part, const names *n)
+static bg_status move_rows(bg_report *report, const bg_report *from, cJSON *part, const graph_names *n)
 {
     cJSON *list = bg__report_part(report, part->string), *row;
-    bool of_graph = is_of_graph(part->string), good = list != NULL;
+    bool of_graph = has_graph_rows(part->string), good = list != NULL;
 
     while (good && (row = cJSON_DetachItemFromArray(part, 0)) != NULL) {
-        good = !of_graph || name_row(report, from, row, n);
+        good = !of_graph || rename_row_graph(report, from, row, n);
         cJSON_AddItemToArray(list, row);
     }
     cJSON_Delete(part);
     return good ? BG_OK : merge_out_of_memory();
 }
 
-static void put_findings(bg_report *report, const bg_report *from, const names *n)
+static void copy_findings(bg_report *report, const bg_report *from, const graph_names *n)
 {
     for (int i = 0; i < from->count; i++) {
-        bg_finding finding = *bg__report_find(from, i);
-        finding.graph = new_name(n, finding.graph != NULL ? finding.graph : from->graph);
-        bg__report_put(report, &finding);
+        bg_finding finding = *bg__report_finding_at(from, i);
+        finding.graph = find_new_name(n, finding.graph != NULL ? finding.graph : from->graph);
+        bg__report_add_finding(report, &finding);
     }
 }
 
 bg_status bg_report_merge(bg_report *report, const bg_report *from)
 {
     cJSON *parts = NULL;
-    names n = {.count = 0};
+    graph_names n = {.count = 0};
     bg_status status = BG_OK;
 
     BG__NEED(report);
@@ -247,10 +248,10 @@ bg_status bg_report_merge(bg_report *report, const bg_report *from)
     BG__TRY(merge_outlines(report, from, parts, &n));
     while (parts != NULL && parts->child != NULL)
         BG__TRY(move_rows(report, from, cJSON_DetachItemViaPointer(parts, parts->child), &n));
-    put_findings(report, from, &n);
+    copy_findings(report, from, &n);
     report->lost = from->lost > INT_MAX - report->lost ? INT_MAX : report->lost + from->lost;
 done:
     cJSON_Delete(parts);
-    free_names(&n);
+    free_graph_names(&n);
     return status;
 }

@@ -12,13 +12,13 @@
 static const char *step_kind(bg__step_view step)
 {
     switch (step.kind) {
-    case BG__LAUNCH: return "launch";
-    case BG__CALL: return "call";
-    case BG__FORWARD: return "forward";
-    case BG__COPY: return "copy";
-    case BG__WAIT: return "wait";
-    case BG__RECORD: return "record";
-    case BG__SYNC: return "sync";
+    case BG__STEP_LAUNCH: return "launch";
+    case BG__STEP_CALL: return "call";
+    case BG__STEP_FORWARD: return "forward";
+    case BG__STEP_COPY: return "copy";
+    case BG__STEP_WAIT: return "wait";
+    case BG__STEP_RECORD: return "record";
+    case BG__STEP_SYNC: return "sync";
     }
     return "";
 }
@@ -29,14 +29,14 @@ static bool add_step_to_outline(cJSON *list, bg__step_view step)
     if (item == NULL || !cJSON_AddStringToObject(item, "kind", step_kind(step)))
         return false;
     switch (step.kind) {
-    case BG__LAUNCH: return cJSON_AddNumberToObject(item, "segment", step.place) != NULL;
-    case BG__CALL: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
-    case BG__COPY: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
+    case BG__STEP_LAUNCH: return cJSON_AddNumberToObject(item, "segment", step.place) != NULL;
+    case BG__STEP_CALL: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
+    case BG__STEP_COPY: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
     default: return true;
     }
 }
 
-static bool add_call(cJSON *list, const bg__call *call)
+static bool add_call_to_outline(cJSON *list, const bg__call *call)
 {
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddStringToObject(item, "name", call->name) &&
@@ -50,7 +50,7 @@ static bool add_call(cJSON *list, const bg__call *call)
 static const char *const fusion_states[] = {"applied", "fits",     "refused", "off",
                                             "covered", "unproven", "differs", "slower"};
 
-static bool add_fusion(cJSON *list, const bg_fusion *fusion)
+static bool add_fusion_to_outline(cJSON *list, const bg_fusion *fusion)
 {
     char name[200];
     cJSON *item = bg__json_add_object(list);
@@ -83,7 +83,7 @@ static bool add_compilation(cJSON *outline, const bg_graph *graph)
         return false;
     list = cJSON_AddArrayToObject(item, "fusions");
     for (int i = 0; list != NULL && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
-        if (!add_fusion(list, &fusion))
+        if (!add_fusion_to_outline(list, &fusion))
             return false;
     return list != NULL;
 }
@@ -97,14 +97,14 @@ static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
         if (!add_step_to_outline(steps, bg__graph_step(graph, i)))
             return false;
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
-        if (!add_call(calls, call))
+        if (!add_call_to_outline(calls, call))
             return false;
     return true;
 }
 
 /* ---- nodes ---- */
 
-static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
+static bool add_dependencies(cJSON *item, const bg__lanes *lanes, size_t node)
 {
     cJSON *list = cJSON_AddArrayToObject(item, "after");
     for (size_t a = lanes->first_after[node]; list != NULL && a < lanes->first_after[node + 1]; a++) {
@@ -116,7 +116,7 @@ static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
     return list != NULL;
 }
 
-static bool add_kernel(cJSON *item, const bg__kernel *kernel)
+static bool add_kernel_name(cJSON *item, const bg__kernel *kernel)
 {
     if (kernel == NULL || kernel->name == NULL)
         return true;
@@ -129,17 +129,18 @@ static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lay
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddNumberToObject(item, "segment", node->segment) &&
            cJSON_AddNumberToObject(item, "node", (double)node->place) &&
-           cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) && add_kernel(item, node->kernel) &&
+           cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) && add_kernel_name(item, node->kernel) &&
            (node->call == NULL || cJSON_AddStringToObject(item, "call", node->call->name)) &&
            (!node->writeback || cJSON_AddTrueToObject(item, "writeback")) &&
-           cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place) &&
+           cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) &&
+           add_dependencies(item, lanes, node->place) &&
            (!layout->early[node->place] || cJSON_AddTrueToObject(item, "early"));
 }
 
 /* Adds the nodes of a segment. Nodes are sorted by segment: *next is the first node left, and becomes the first node of
  * the next segment. */
-static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment, const bg__layout *layout,
-                        const bg__lanes *lanes)
+static bool add_segment_to_outline(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment,
+                                   const bg__layout *layout, const bg__lanes *lanes)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(outline, "nodes");
     cJSON *item = bg__json_add_object(cJSON_GetObjectItemCaseSensitive(outline, "segments"));
@@ -165,7 +166,8 @@ static bg_status outline_out_of_memory(const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of %s", bg__graph_name(graph));
 }
 
-static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, size_t *next, int segment)
+static bg_status outline_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, size_t *next,
+                                 int segment)
 {
     bg__layout layout = {0};
     bg__lanes lanes = {0};
@@ -173,7 +175,7 @@ static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__n
 
     BG__TRY(bg__layout_read(&layout, bg__graph_segment(graph, segment)->graph));
     BG__TRY(bg__lanes_find(&lanes, &layout));
-    if (!add_segment(outline, nodes, next, segment, &layout, &lanes))
+    if (!add_segment_to_outline(outline, nodes, next, segment, &layout, &lanes))
         status = outline_out_of_memory(graph);
 done:
     bg__lanes_free(&lanes);
@@ -181,7 +183,7 @@ done:
     return status;
 }
 
-bg_status bg__outline(const bg_graph *graph, cJSON **outline)
+bg_status bg__outline_create(const bg_graph *graph, cJSON **outline)
 {
     bg__nodes nodes = {0};
     cJSON *made = cJSON_CreateObject();
@@ -189,7 +191,7 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
     bg_status status;
 
     *outline = NULL;
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     if (made == NULL || !cJSON_AddStringToObject(made, "name", bg__graph_name(graph)) ||
         !cJSON_AddNumberToObject(made, "breaks", bg__graph_get_facts(graph).breaks) ||
         !cJSON_AddNumberToObject(made, "capture_ms", bg__graph_get_facts(graph).capture_ms) ||
@@ -200,23 +202,23 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
         goto done;
     }
     for (int i = 0; i < bg__graph_segment_count(graph); i++)
-        BG__TRY(read_segment(made, graph, &nodes, &next, i));
+        BG__TRY(outline_segment(made, graph, &nodes, &next, i));
     *outline = made;
     made = NULL;
 done:
     if (status != BG_OK)
-        bg__fail_where("the outline of %s", bg__graph_name(graph));
+        bg__error_add_location("the outline of %s", bg__graph_name(graph));
     cJSON_Delete(made);
     bg__nodes_free(&nodes);
     return status;
 }
 
-bg_status bg__outline_note(bg_report *report, const bg_graph *graph)
+bg_status bg__report_add_outline(bg_report *report, const bg_graph *graph)
 {
     cJSON *outline = NULL;
     bg_status status;
 
-    BG__TRY(bg__outline(graph, &outline));
+    BG__TRY(bg__outline_create(graph, &outline));
     BG__TRY(bg__report_set_outline(report, outline));
 done:
     return status;

@@ -11,11 +11,11 @@
 enum { FINDINGS_IN_TEXT = 1000 };
 
 /* The lines of page.html, each with its newline. */
-static const char *const lines[] = {
+static const char *const page_lines[] = {
 #include "debug/report/page_lines.inc"
 };
 
-static void put_text(const char *text, FILE *out)
+static void write_html_text(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {
         switch (*text) {
@@ -28,7 +28,7 @@ static void put_text(const char *text, FILE *out)
 }
 
 /* Makes the text that is shown if no script runs. */
-static bg_status make_text(const bg_report *report, char **text)
+static bg_status make_page_text(const bg_report *report, char **text)
 {
     size_t size;
     FILE *memory = open_memstream(text, &size);
@@ -42,7 +42,7 @@ static bg_status make_text(const bg_report *report, char **text)
 }
 
 /* Adds "kinds", the rank of each kind of finding, by which the page puts causes first. */
-static bg_status add_ranks(cJSON *root)
+static bg_status add_kind_ranks(cJSON *root)
 {
 #define RANK(kind, rank) {kind, BG__##rank},
     static const struct {
@@ -58,32 +58,32 @@ static bg_status add_ranks(cJSON *root)
     return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the page");
 }
 
-static void put_title(const bg_report *report, FILE *out)
+static void write_title(const bg_report *report, FILE *out)
 {
-    put_text(report->tool, out);
+    write_html_text(report->tool, out);
     fputs(" of ", out);
-    put_text(report->graph, out);
+    write_html_text(report->graph, out);
     fprintf(out, ": %d finding%s\n", report->count, report->count == 1 ? "" : "s");
 }
 
-bg_status bg__report_page(const bg_report *report, FILE *out)
+bg_status bg__report_write_page(const bg_report *report, FILE *out)
 {
     cJSON *root = NULL;
     char *text = NULL;
     bg_status status;
 
-    BG__TRY(bg__report_root(report, &root));
-    BG__TRY(add_ranks(root));
-    BG__TRY(make_text(report, &text));
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        if (strcmp(lines[i], "@TITLE@\n") == 0)
-            put_title(report, out);
-        else if (strcmp(lines[i], "@TEXT@\n") == 0)
-            put_text(text, out);
-        else if (strcmp(lines[i], "@REPORT@\n") == 0)
+    BG__TRY(bg__report_to_json(report, &root));
+    BG__TRY(add_kind_ranks(root));
+    BG__TRY(make_page_text(report, &text));
+    for (size_t i = 0; i < sizeof page_lines / sizeof page_lines[0]; i++) {
+        if (strcmp(page_lines[i], "@TITLE@\n") == 0)
+            write_title(report, out);
+        else if (strcmp(page_lines[i], "@TEXT@\n") == 0)
+            write_html_text(text, out);
+        else if (strcmp(page_lines[i], "@REPORT@\n") == 0)
             BG__TRY(bg__columns_write(root, out));
         else
-            fputs(lines[i], out);
+            fputs(page_lines[i], out);
     }
 done:
     cJSON_Delete(root);

@@ -18,17 +18,17 @@ static struct {
     pid_t process;         /* the process that has a file; 0 in a child, until it has a graph */
     const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
     unsigned long graphs;
-    uint64_t replays;       /* replays of destroyed graphs */
-    const bg_graph **alive; /* recorded graphs that are not destroyed */
+    uint64_t replays;             /* replays of destroyed graphs */
+    const bg_graph **live_graphs; /* recorded graphs that are not destroyed */
     size_t count, capacity;
     bool replayed, ended;
     bool runner; /* a replayed graph has buffers of a runner */
     atomic_ulong reports;
     /* BG_SHADOW: graphs; graphs without a forward function; replays that were compared; replays that could not be. */
     atomic_ulong shadowed, without_pass, compared, uncompared;
-} record = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} process_record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__process_report_warn(void)
+void bg__process_report_warn_once(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&told))
@@ -37,28 +37,29 @@ void bg__process_report_warn(void)
 
 /* "DIR/graph-PID-N.json"; number 0: without "-N". The caller frees it. Returns NULL if out of host memory, after a
  * warning. */
-static char *path_of(const char *kind, unsigned long number)
+static char *make_report_path(const char *kind, unsigned long number)
 {
     char *path = NULL;
-    int length = number == 0 ? asprintf(&path, "%s/%s-%ld.json", record.directory, kind, (long)getpid())
-                             : asprintf(&path, "%s/%s-%ld-%lu.json", record.directory, kind, (long)getpid(), number);
+    int length = number == 0
+                     ? asprintf(&path, "%s/%s-%ld.json", process_record.directory, kind, (long)getpid())
+                     : asprintf(&path, "%s/%s-%ld-%lu.json", process_record.directory, kind, (long)getpid(), number);
     if (length >= 0)
         return path;
     bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
-    bg__process_report_warn();
+    bg__process_report_warn_once();
     return NULL;
 }
 
 bool bg__process_report_is_wanted(void)
 {
-    return record.directory != NULL;
+    return process_record.directory != NULL;
 }
 
 void bg__process_report_write(const bg_report *report, const char *kind, unsigned long number)
 {
-    char *path = path_of(kind, number);
-    if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_MADE) != BG_OK)
-        bg__process_report_warn();
+    char *path = make_report_path(kind, number);
+    if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_GENERATED) != BG_OK)
+        bg__process_report_warn_once();
     free(path);
 }
 
@@ -66,11 +67,11 @@ void bg__process_report_write(const bg_report *report, const char *kind, unsigne
 
 static uint64_t count_replays(void)
 {
-    uint64_t replays = record.replays;
-    for (size_t i = 0; i < record.count; i++)
-        replays += bg__graph_replays(record.alive[i]);
+    uint64_t replays = process_record.replays;
+    for (size_t i = 0; i < process_record.count; i++)
+        replays += bg__graph_replays(process_record.live_graphs[i]);
     /* during the first replay, the graph has not counted it yet */
-    return record.replayed && replays == 0 ? 1 : replays;
+    return process_record.replayed && replays == 0 ? 1 : replays;
 }
 
 static bg_status print_process(void *user, FILE *out)
@@ -80,84 +81,84 @@ static bg_status print_process(void *user, FILE *out)
     long rank, ranks;
 
     (void)user;
-    fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), record.graphs,
-            (unsigned long long)count_replays(), record.ended ? "true" : "false");
+    fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), process_record.graphs,
+            (unsigned long long)count_replays(), process_record.ended ? "true" : "false");
     if (bg__launcher_rank(&rank, &ranks))
         fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
-    if (record.runner)
+    if (process_record.runner)
         fputs(", \"runner\": true", out);
-    if (record.shadowed + record.without_pass > 0)
-        fprintf(out,
-                ",\n    \"shadow\": {\"graphs\": %lu, \"without_pass\": %lu, \"compared\": %lu, \"uncompared\": %lu}",
-                record.shadowed, record.without_pass, record.compared, record.uncompared);
-    bg__looked_print(out);
+    if (process_record.shadowed + process_record.without_pass > 0)
+        fprintf(
+            out, ",\n    \"shadow\": {\"graphs\": %lu, \"without_pass\": %lu, \"compared\": %lu, \"uncompared\": %lu}",
+            process_record.shadowed, process_record.without_pass, process_record.compared, process_record.uncompared);
+    bg__coverage_print(out);
     fputs("}\n}\n", out);
     return BG_OK;
 }
 
-static void write_process(void)
+static void write_process_file(void)
 {
-    char *path = path_of("process", 0);
-    record.process = getpid();
-    if (path != NULL && bg__file_write(path, BG__FILE_MADE, print_process, NULL) != BG_OK)
-        bg__process_report_warn();
+    char *path = make_report_path("process", 0);
+    process_record.process = getpid();
+    if (path != NULL && bg__file_write(path, BG__FILE_GENERATED, print_process, NULL) != BG_OK)
+        bg__process_report_warn_once();
     free(path);
 }
 
 /* A forked child does not report what it has from its parent, whose file has it. Another thread of the parent may have
  * held the lock. */
-static void begin_child(void)
+static void reset_in_child(void)
 {
-    record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    record.process = 0;
-    record.graphs = 0;
-    record.replays = 0;
-    record.count = 0;
-    record.replayed = record.ended = record.runner = false;
-    record.shadowed = record.without_pass = record.compared = record.uncompared = 0;
-    bg__looked_forget();
+    process_record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    process_record.process = 0;
+    process_record.graphs = 0;
+    process_record.replays = 0;
+    process_record.count = 0;
+    process_record.replayed = process_record.ended = process_record.runner = false;
+    process_record.shadowed = process_record.without_pass = process_record.compared = process_record.uncompared = 0;
+    bg__coverage_reset();
 }
 
-__attribute__((constructor)) static void begin_process(void)
+__attribute__((constructor)) static void start_process_report(void)
 {
-    record.directory = bg__env("BG_REPORT");
-    if (record.directory == NULL)
+    process_record.directory = bg__env_value("BG_REPORT");
+    if (process_record.directory == NULL)
         return;
-    (void)pthread_atfork(NULL, NULL, begin_child); /* if this fails, the file of a child says that it did not end */
-    write_process();
+    (void)pthread_atfork(NULL, NULL, reset_in_child); /* if this fails, the file of a child says that it did not end */
+    write_process_file();
 }
 
-__attribute__((destructor)) static void end_process(void)
+__attribute__((destructor)) static void end_process_report(void)
 {
-    if (record.directory == NULL || record.process != getpid())
+    if (process_record.directory == NULL || process_record.process != getpid())
         return; /* a child without a graph has no file */
-    pthread_mutex_lock(&record.lock);
-    record.ended = true;
-    write_process();
-    pthread_mutex_unlock(&record.lock);
+    pthread_mutex_lock(&process_record.lock);
+    process_record.ended = true;
+    write_process_file();
+    pthread_mutex_unlock(&process_record.lock);
 }
 
 /* ---- graphs ---- */
 
-static bool add_alive(const bg_graph *graph)
+static bool add_live_graph(const bg_graph *graph)
 {
-    if (BG__GROW(record.alive, record.count, record.capacity, "graphs") != BG_OK)
+    if (BG__ARRAY_GROW(process_record.live_graphs, process_record.count, process_record.capacity, "graphs") != BG_OK)
         return false;
-    record.alive[record.count++] = graph;
+    process_record.live_graphs[process_record.count++] = graph;
     return true;
 }
 
-static void write_graph(const bg_graph *graph, unsigned long number)
+static void write_graph_file(const bg_graph *graph, unsigned long number)
 {
     bg_report *report = NULL;
     bg_status status;
 
     BG__TRY(bg__report_create(&report, "capture", bg__graph_name(graph)));
-    BG__TRY(bg__outline_note(report, graph));
+    BG__TRY(bg__report_add_outline(report, graph));
     bg__process_report_write(report, "graph", number);
 done:
     if (status != BG_OK)
-        bg__process_report_warn();
+        bg__process_report_warn_once();
     bg_report_destroy(report);
 }
 
@@ -168,43 +169,44 @@ void bg__process_report_add_graph(bg_graph *graph)
     unsigned long number;
     bool reported;
 
-    if (record.directory == NULL)
+    if (process_record.directory == NULL)
         return;
-    hidden = bg__fail_hide();
-    pthread_mutex_lock(&record.lock);
-    number = record.ended ? 0 : ++record.graphs; /* graphs after the end are neither counted nor written */
-    reported = number > 0 && bg__tools_get(graph, &tools) == BG_OK && add_alive(graph);
+    hidden = bg__error_set_aside();
+    pthread_mutex_lock(&process_record.lock);
+    number =
+        process_record.ended ? 0 : ++process_record.graphs; /* graphs after the end are neither counted nor written */
+    reported = number > 0 && bg__tools_get(graph, &tools) == BG_OK && add_live_graph(graph);
     if (reported)
         tools->reported = true;
     else if (number > 0)
-        bg__process_report_warn();
+        bg__process_report_warn_once();
     if (number == 1)
-        write_process();
-    pthread_mutex_unlock(&record.lock);
+        write_process_file();
+    pthread_mutex_unlock(&process_record.lock);
     if (number > 0)
-        write_graph(graph, number);
-    bg__fail_unhide(hidden);
+        write_graph_file(graph, number);
+    bg__error_restore(hidden);
 }
 
 void bg__process_report_end_graph(const bg_graph *graph)
 {
-    pthread_mutex_lock(&record.lock);
-    for (size_t i = 0; i < record.count; i++) {
-        if (record.alive[i] != graph)
+    pthread_mutex_lock(&process_record.lock);
+    for (size_t i = 0; i < process_record.count; i++) {
+        if (process_record.live_graphs[i] != graph)
             continue;
-        record.replays += bg__graph_replays(graph);
-        record.alive[i] = record.alive[--record.count];
+        process_record.replays += bg__graph_replays(graph);
+        process_record.live_graphs[i] = process_record.live_graphs[--process_record.count];
         break;
     }
-    pthread_mutex_unlock(&record.lock);
+    pthread_mutex_unlock(&process_record.lock);
 }
 
 /* A runner records its buffers after the capture. */
 static bool has_runner(const bg_graph *graph)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
+    const bg__recorded_addresses *noted = bg__graph_recorded_addresses(graph);
     for (int i = 0; i < noted->count; i++)
-        if (bg__noted_at(noted, i)->call == NULL)
+        if (bg__recorded_addresses_get(noted, i)->call == NULL)
             return true;
     return false;
 }
@@ -213,79 +215,79 @@ void bg__process_report_count_replay(const bg_graph *graph)
 {
     char hidden;
 
-    if (record.directory == NULL)
+    if (process_record.directory == NULL)
         return;
-    hidden = bg__fail_hide();
-    pthread_mutex_lock(&record.lock);
-    record.runner = record.runner || (graph != NULL && has_runner(graph));
-    if (!record.replayed && !record.ended) {
-        record.replayed = true;
-        write_process();
+    hidden = bg__error_set_aside();
+    pthread_mutex_lock(&process_record.lock);
+    process_record.runner = process_record.runner || (graph != NULL && has_runner(graph));
+    if (!process_record.replayed && !process_record.ended) {
+        process_record.replayed = true;
+        write_process_file();
     }
-    pthread_mutex_unlock(&record.lock);
-    bg__fail_unhide(hidden);
+    pthread_mutex_unlock(&process_record.lock);
+    bg__error_restore(hidden);
 }
 
 /* ---- checks ---- */
 
-void bg__process_report_stepped(const double counts[BG__STEP_COUNTS])
+void bg__process_report_add_stepped_replay(const double counts[BG__STEP_COUNTS])
 {
     char hidden;
 
-    if (record.directory == NULL)
+    if (process_record.directory == NULL)
         return;
-    hidden = bg__fail_hide();
-    pthread_mutex_lock(&record.lock);
-    bg__looked_add_step(counts);
-    if (!record.ended)
-        write_process();
-    pthread_mutex_unlock(&record.lock);
-    bg__fail_unhide(hidden);
+    hidden = bg__error_set_aside();
+    pthread_mutex_lock(&process_record.lock);
+    bg__coverage_add_stepped_replay(counts);
+    if (!process_record.ended)
+        write_process_file();
+    pthread_mutex_unlock(&process_record.lock);
+    bg__error_restore(hidden);
 }
 
-static void tell_checked(const char *check, const char *graph, const char *why, size_t calls, size_t nodes)
+static void record_check(const char *check, const char *graph, const char *why, size_t calls, size_t nodes)
 {
     char hidden, text[1024];
 
-    if (record.directory == NULL)
+    if (process_record.directory == NULL)
         return;
     snprintf(text, sizeof text, "%s", why != NULL ? why : ""); /* why may be bg_last_error(), which is cleared next */
-    hidden = bg__fail_hide();
-    pthread_mutex_lock(&record.lock);
+    hidden = bg__error_set_aside();
+    pthread_mutex_lock(&process_record.lock);
     if (why != NULL)
-        bg__looked_not(check, graph, text);
+        bg__coverage_add_unchecked(check, graph, text);
     else
-        bg__looked_add(check, calls, nodes);
-    write_process(); /* also at the end of the process, which records graphs that were never checked */
-    pthread_mutex_unlock(&record.lock);
-    bg__fail_unhide(hidden);
+        bg__coverage_add_graph(check, calls, nodes);
+    write_process_file(); /* also at the end of the process, which records graphs that were never checked */
+    pthread_mutex_unlock(&process_record.lock);
+    bg__error_restore(hidden);
 }
 
-void bg__process_report_checked(const char *check, size_t calls, size_t nodes)
+void bg__process_report_add_checked(const char *check, size_t calls, size_t nodes)
 {
-    tell_checked(check, NULL, NULL, calls, nodes);
+    record_check(check, NULL, NULL, calls, nodes);
 }
 
-void bg__process_report_not_checked(const char *check, const char *graph, const char *why)
+void bg__process_report_add_unchecked(const char *check, const char *graph, const char *why)
 {
-    tell_checked(check, graph, why, 0, 0);
+    record_check(check, graph, why, 0, 0);
 }
 
-void bg__process_report_compared(void)
+void bg__process_report_count_compared_replay(void)
 {
-    bg__looked_count_replay();
+    bg__coverage_count_replay();
 }
 
 /* ---- comparisons ---- */
 
-void bg__process_report_shadow_graph(bool comparable)
+void bg__process_report_count_shadow_graph(bool comparable)
 {
-    atomic_fetch_add(comparable ? &record.shadowed : &record.without_pass, 1);
+    atomic_fetch_add(comparable ? &process_record.shadowed : &process_record.without_pass, 1);
 }
 
-void bg__process_report_shadow_replay(bool compared)
+void bg__process_report_count_shadow_replay(bool compared)
 {
-    atomic_fetch_add(compared ? &record.compared : &record.uncompared, 1);
+    atomic_fetch_add(compared ? &process_record.compared : &process_record.uncompared, 1);
 }
 
 /* ---- reports ---- */
@@ -294,11 +296,11 @@ void bg__process_report_add(bg_report *report)
 {
     char hidden;
 
-    if (record.directory == NULL)
+    if (process_record.directory == NULL)
         return;
-    hidden = bg__fail_hide();
+    hidden = bg__error_set_aside();
     if (report->number == 0)
-        report->number = atomic_fetch_add(&record.reports, 1) + 1;
+        report->number = atomic_fetch_add(&process_record.reports, 1) + 1;
     bg__process_report_write(report, "report", report->number);
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
 }

@@ -23,16 +23,16 @@ void bg__process_report_end_graph(const bg_graph *graph);
 void bg__process_report_count_replay(const bg_graph *graph);
 /* Record that a check of BG_CHECK has checked a graph with that many op calls and nodes, or that it does not check the
  * graph, and why. */
-void bg__process_report_checked(const char *check, size_t calls, size_t nodes);
-void bg__process_report_not_checked(const char *check, const char *graph, const char *why);
+void bg__process_report_add_checked(const char *check, size_t calls, size_t nodes);
+void bg__process_report_add_unchecked(const char *check, const char *graph, const char *why);
 /* Counts a stepped replay (looked.h). */
-void bg__process_report_stepped(const double counts[BG__STEP_COUNTS]);
+void bg__process_report_add_stepped_replay(const double counts[BG__STEP_COUNTS]);
 /* Counts a replay whose graph was compared with its capture. */
-void bg__process_report_compared(void);
+void bg__process_report_count_compared_replay(void);
 /* BG_SHADOW: counts a new graph whose replays are compared, or cannot be, since it has no forward function. */
-void bg__process_report_shadow_graph(bool comparable);
+void bg__process_report_count_shadow_graph(bool comparable);
 /* BG_SHADOW: counts a replay that was compared with the eager pass, or could not be. */
-void bg__process_report_shadow_replay(bool compared);
+void bg__process_report_count_shadow_replay(bool compared);
 /* Writes a report. Another call for the same report replaces its file. */
 void bg__process_report_add(bg_report *report);
 
@@ -41,6 +41,6 @@ bool bg__process_report_is_wanted(void);
 /* Writes the report as "KIND-PID-NUMBER.json". */
 void bg__process_report_write(const bg_report *report, const char *kind, unsigned long number);
 /* Warns once on standard error that a file could not be written, with bg_last_error(). */
-void bg__process_report_warn(void);
+void bg__process_report_warn_once(void);
 
 #endif

@@ -71,13 +71,13 @@ static int compare_findings(const void *one, const void *other)
     return strcmp(a->message, b->message);
 }
 
-bool bg__report_has(const bg_report *report, const char *kind, const char *call)
+bool bg__report_has_finding(const bg_report *report, const char *kind, const char *call)
 {
     const bg_finding any = {.kind = kind, .call = call};
     return tfind(&any, &report->known, compare_findings) != NULL;
 }
 
-static const char *copy_behind(char **room, const char *text)
+static const char *copy_string(char **room, const char *text)
 {
     const char *copy = *room;
     *room = stpcpy(*room, text) + 1;
@@ -94,18 +94,18 @@ static bg_finding *copy_finding(const bg_finding *f)
         return NULL;
     room = (char *)(copy + 1);
     *copy = *f;
-    copy->kind = copy_behind(&room, f->kind);
-    copy->call = copy_behind(&room, f->call);
-    copy->file = copy_behind(&room, f->file);
-    copy->message = copy_behind(&room, f->message);
-    copy->advice = copy_behind(&room, f->advice);
-    copy->others = copy_behind(&room, f->others);
-    copy->graph = f->graph != NULL ? copy_behind(&room, f->graph) : NULL;
+    copy->kind = copy_string(&room, f->kind);
+    copy->call = copy_string(&room, f->call);
+    copy->file = copy_string(&room, f->file);
+    copy->message = copy_string(&room, f->message);
+    copy->advice = copy_string(&room, f->advice);
+    copy->others = copy_string(&room, f->others);
+    copy->graph = f->graph != NULL ? copy_string(&room, f->graph) : NULL;
     return copy;
 }
 
 /* Also finds the finding with a greater severity: what did harm once need not do so in each replay. */
-static bool is_known(const bg_report *report, bg_finding finding)
+static bool has_same_finding(const bg_report *report, bg_finding finding)
 {
     for (; finding.severity <= BG_FAULT; finding.severity++)
         if (tfind(&finding, &report->known, compare_findings) != NULL)
@@ -113,17 +113,17 @@ static bool is_known(const bg_report *report, bg_finding finding)
     return false;
 }
 
-void bg__report_put(bg_report *report, const bg_finding *finding)
+void bg__report_add_finding(bg_report *report, const bg_finding *finding)
 {
     bg__report_findings *of = &report->of[finding->severity];
     bg_finding own = *finding, *copy;
 
     if (own.graph != NULL && strcmp(own.graph, report->graph) == 0)
         own.graph = NULL;
-    if (is_known(report, own))
+    if (has_same_finding(report, own))
         return;
     copy = copy_finding(&own);
-    if (copy == NULL || BG__GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||
+    if (copy == NULL || BG__ARRAY_GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||
         tsearch(copy, &report->known, compare_findings) == NULL) {
         free(copy);
         report->lost++;
@@ -135,14 +135,14 @@ void bg__report_put(bg_report *report, const bg_finding *finding)
 
 static void (*edit_message)(char *message, size_t bytes);
 
-void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
+void bg__report_set_message_editor(void (*edit)(char *message, size_t bytes))
 {
     edit_message = edit;
 }
 
 /* Appends the run that computes a call which a rule has fused with its neighbours: the finding keeps the name of the
  * call. */
-static void name_run(const bg__call *call, char *message, size_t bytes)
+static void append_run_name(const bg__call *call, char *message, size_t bytes)
 {
     size_t length = strlen(message);
     if (call != NULL && call->run != NULL)
@@ -150,13 +150,13 @@ static void name_run(const bg__call *call, char *message, size_t bytes)
 }
 
 /* Formats the message and adds the finding, whose other members are set. */
-static void add_message(bg_report *report, bg_finding finding, const bg__call *call, const char *format,
-                        va_list arguments)
+static void add_formatted_finding(bg_report *report, bg_finding finding, const bg__call *call, const char *format,
+                                  va_list arguments)
 {
     char message[1024];
 
     vsnprintf(message, sizeof message, format, arguments);
-    name_run(call, message, sizeof message);
+    append_run_name(call, message, sizeof message);
     if (edit_message != NULL)
         edit_message(message, sizeof message);
     finding.struct_size = sizeof finding;
@@ -164,7 +164,7 @@ static void add_message(bg_report *report, bg_finding finding, const bg__call *c
     finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
     finding.line = call != NULL ? call->site.line : 0;
     finding.message = message;
-    bg__report_put(report, &finding);
+    bg__report_add_finding(report, &finding);
 }
 
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
@@ -174,32 +174,32 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
     va_list arguments;
 
     va_start(arguments, format);
-    add_message(report, finding, call, format, arguments);
+    add_formatted_finding(report, finding, call, format, arguments);
     va_end(arguments);
 }
 
 /* ---- findings about several calls ---- */
 
-bg_status bg__about_add(bg__about *about, const bg__call *call)
+bg_status bg__finding_calls_add(bg__finding_calls *about, const bg__call *call)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < about->count; i++)
         if (about->calls[i] == call)
             return BG_OK;
-    BG__TRY(BG__GROW(about->calls, about->count, about->capacity, "calls of a finding"));
+    BG__TRY(BG__ARRAY_GROW(about->calls, about->count, about->capacity, "calls of a finding"));
     about->calls[about->count++] = call;
 done:
     return status;
 }
 
-void bg__about_free(bg__about *about)
+void bg__finding_calls_free(bg__finding_calls *about)
 {
     free(about->calls);
-    *about = (bg__about){.calls = NULL};
+    *about = (bg__finding_calls){.calls = NULL};
 }
 
 /* Joins the names of all calls but the first. The caller frees the text. Returns NULL if out of host memory. */
-static char *name_others(const bg__about *about)
+static char *join_other_names(const bg__finding_calls *about)
 {
     char *names = NULL;
     size_t bytes = 0;
@@ -215,21 +215,21 @@ static char *name_others(const bg__about *about)
     return NULL;
 }
 
-void bg__report_add_about(bg_report *report, const char *kind, bg_severity severity, const bg__about *about,
-                          const void *address, const char *advice, const char *format, ...)
+void bg__report_add_for_calls(bg_report *report, const char *kind, bg_severity severity, const bg__finding_calls *about,
+                              const void *address, const char *advice, const char *format, ...)
 {
-    char *others = name_others(about);
+    char *others = join_other_names(about);
     bg_finding finding = {.kind = kind, .severity = severity, .address = address, .advice = advice};
     va_list arguments;
 
     finding.others = others != NULL ? others : "";
     va_start(arguments, format);
-    add_message(report, finding, about->count > 0 ? about->calls[0] : NULL, format, arguments);
+    add_formatted_finding(report, finding, about->count > 0 ? about->calls[0] : NULL, format, arguments);
     va_end(arguments);
     free(others);
 }
 
-bool bg__finding_is_about(const bg_finding *finding, const char *call)
+bool bg__finding_has_call(const bg_finding *finding, const char *call)
 {
     size_t bytes = strlen(call);
     if (bytes == 0 || strcmp(finding->call, call) == 0)
@@ -270,7 +270,7 @@ int bg_report_count(const bg_report *report)
     return report != NULL ? report->count : 0;
 }
 
-const bg_finding *bg__report_find(const bg_report *report, int index)
+const bg_finding *bg__report_finding_at(const bg_report *report, int index)
 {
     size_t left = (size_t)index;
     for (int severity = BG_FAULT; index >= 0 && severity >= BG_NOTE; severity--) {
@@ -288,11 +288,11 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
     BG__NEED(report);
     BG__NEED(finding);
-    found = bg__report_find(report, index);
+    found = bg__report_finding_at(report, index);
     if (found == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_report_get: there is no finding %d; the report has %d", index,
                         report->count);
     copy = *found;
     copy.graph = found->graph != NULL ? found->graph : report->graph;
-    return bg__sized_give(finding, &copy, sizeof copy, "finding", "BG_FINDING_INIT");
+    return bg__struct_copy_out(finding, &copy, sizeof copy, "finding", "BG_FINDING_INIT");
 }

@@ -30,21 +30,21 @@ struct bg_report {
 extern const char *const bg__severity_names[];
 
 /* Returns the finding of that index, faults first; NULL: there is none. */
-const bg_finding *bg__report_find(const bg_report *report, int index);
+const bg_finding *bg__report_finding_at(const bg_report *report, int index);
 
 /* Adds a copy of finding unless the report has it. No string of it but graph may be NULL. */
-void bg__report_put(bg_report *report, const bg_finding *finding);
+void bg__report_add_finding(bg_report *report, const bg_finding *finding);
 
 /* Makes the JSON text, indented or not. The caller frees it with cJSON_free. */
-bg_status bg__report_json(const bg_report *report, bool indented, char **text);
+bg_status bg__report_json_text(const bg_report *report, bool indented, char **text);
 /* Makes the report as a cJSON object, which refers to the parts of the report: delete it before the report. Errors,
  * with *root NULL: OUT_OF_MEMORY. */
-bg_status bg__report_root(const bg_report *report, cJSON **root);
+bg_status bg__report_to_json(const bg_report *report, cJSON **root);
 
 /* As bg_report_write. name: the origin of the name of the file. */
-bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name);
+bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_origin name);
 
 /* Writes the page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */
-bg_status bg__report_page(const bg_report *report, FILE *out);
+bg_status bg__report_write_page(const bg_report *report, FILE *out);
 
 #endif

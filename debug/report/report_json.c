@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Adds "others", which only findings on several calls have. */
-static bool add_others(cJSON *item, const bg_finding *f)
+static bool add_other_calls(cJSON *item, const bg_finding *f)
 {
     const char *at = f->others;
     cJSON *list = at[0] != '\0' ? cJSON_AddArrayToObject(item, "others") : NULL;
@@ -27,7 +27,7 @@ static bool add_others(cJSON *item, const bg_finding *f)
     return good;
 }
 
-static bool add_finding(cJSON *list, const bg_finding *f)
+static bool add_finding_to_json(cJSON *list, const bg_finding *f)
 {
     char address[32];
     cJSON *item = bg__json_add_object(list);
@@ -40,11 +40,11 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            (f->address != NULL ? cJSON_AddStringToObject(item, "address", address)
                                : cJSON_AddNullToObject(item, "address")) &&
            cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice) &&
-           (f->graph == NULL || cJSON_AddStringToObject(item, "graph", f->graph)) && add_others(item, f);
+           (f->graph == NULL || cJSON_AddStringToObject(item, "graph", f->graph)) && add_other_calls(item, f);
 }
 
 /* Adds references to the parts, which the report still owns. */
-static bool add_parts(const bg_report *report, cJSON *root)
+static bool add_part_references(const bg_report *report, cJSON *root)
 {
     cJSON *part;
     cJSON_ArrayForEach(part, report->parts)
@@ -55,7 +55,7 @@ static bool add_parts(const bg_report *report, cJSON *root)
     return true;
 }
 
-static bool add_all(const bg_report *report, cJSON *root)
+static bool fill_report_object(const bg_report *report, cJSON *root)
 {
     cJSON *list;
     if (!cJSON_AddStringToObject(root, "breakgraph", bg_version()) ||
@@ -65,28 +65,28 @@ static bool add_all(const bg_report *report, cJSON *root)
         return false;
     list = cJSON_AddArrayToObject(root, "findings");
     for (int i = 0; list != NULL && i < report->count; i++)
-        if (!add_finding(list, bg__report_find(report, i)))
+        if (!add_finding_to_json(list, bg__report_finding_at(report, i)))
             return false;
-    return list != NULL && add_parts(report, root);
+    return list != NULL && add_part_references(report, root);
 }
 
-bg_status bg__report_root(const bg_report *report, cJSON **root)
+bg_status bg__report_to_json(const bg_report *report, cJSON **root)
 {
     *root = cJSON_CreateObject();
-    if (*root != NULL && add_all(report, *root))
+    if (*root != NULL && fill_report_object(report, *root))
         return BG_OK;
     cJSON_Delete(*root);
     *root = NULL;
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the report's JSON");
 }
 
-bg_status bg__report_json(const bg_report *report, bool indented, char **text)
+bg_status bg__report_json_text(const bg_report *report, bool indented, char **text)
 {
     cJSON *root = NULL;
     bg_status status;
 
     *text = NULL;
-    BG__TRY(bg__report_root(report, &root));
+    BG__TRY(bg__report_to_json(report, &root));
     *text = bg__json_text(root, indented);
     if (*text == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the JSON text");

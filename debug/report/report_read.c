@@ -123,7 +123,7 @@ done:
 }
 
 /* Reads the names of the other calls. The caller frees them; NULL: there are none. */
-static bg_status read_others(const cJSON *item, const char *place, char **others)
+static bg_status read_other_calls(const cJSON *item, const char *place, char **others)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "others"), *one;
     size_t bytes = 0;
@@ -166,9 +166,9 @@ static bg_status read_finding(bg_report *report, const cJSON *item, int index)
     BG__TRY(read_string(item, place, "advice", &finding.advice));
     if (cJSON_GetObjectItemCaseSensitive(item, "graph") != NULL)
         BG__TRY(read_string(item, place, "graph", &finding.graph));
-    BG__TRY(read_others(item, place, &others));
+    BG__TRY(read_other_calls(item, place, &others));
     finding.others = others != NULL ? others : "";
-    bg__report_put(report, &finding);
+    bg__report_add_finding(report, &finding);
 done:
     free(others);
     return status;
@@ -191,7 +191,7 @@ done:
 
 /* ---- other parts ---- */
 
-static bool is_part(const cJSON *root, const cJSON *item)
+static bool is_known_part(const cJSON *root, const cJSON *item)
 {
     static const char *const names[] = {"outline", "outlines", "comparisons", "trials",
                                         "timings", "graphs",   "runners",     "looked"};
@@ -203,14 +203,14 @@ static bool is_part(const cJSON *root, const cJSON *item)
 
 /* The report takes ownership of root, without the members that are not parts. The contents of the parts are not
  * checked, since the page accepts any. */
-static bg_status take_parts(bg_report *report, cJSON *root)
+static bg_status adopt_parts(bg_report *report, cJSON *root)
 {
     bg_status status = BG_OK;
     cJSON *next;
 
     for (cJSON *item = root->child; item != NULL; item = next) {
         next = item->next;
-        if (!is_part(root, item))
+        if (!is_known_part(root, item))
             cJSON_Delete(cJSON_DetachItemViaPointer(root, item));
         else if (strcmp(item->string, "outline") != 0)
             BG__TRY(check_objects(item, item->string));
@@ -222,7 +222,7 @@ done:
     return status;
 }
 
-static bg_status read_root(bg_report **report, cJSON *root)
+static bg_status read_report(bg_report **report, cJSON *root)
 {
     const char *tool = NULL, *graph = NULL;
     bg_status status;
@@ -234,7 +234,7 @@ static bg_status read_root(bg_report **report, cJSON *root)
     if ((*report)->lost < 0)
         (*report)->lost = 0;
     BG__TRY(read_findings(*report, root));
-    BG__TRY(take_parts(*report, root));
+    BG__TRY(adopt_parts(*report, root));
 done:
     return status;
 }
@@ -253,9 +253,9 @@ bg_status bg_report_read(bg_report **report, const char *path)
     BG__TRY(read_report_file(path, &text, &size));
     BG__TRY(parse_report(path, text, size, &root));
     BG__TRY(check_version(path, root));
-    status = read_root(&made, root);
+    status = read_report(&made, root);
     if (status == BG_ERROR_IO)
-        bg__fail_where("%s holds no report", path);
+        bg__error_add_location("%s holds no report", path);
     if (status != BG_OK)
         goto done;
     root = NULL; /* made owns it */
@@ -263,7 +263,7 @@ bg_status bg_report_read(bg_report **report, const char *path)
     made = NULL;
 done:
     if (status != BG_OK)
-        bg__fail_where("bg_report_read");
+        bg__error_add_location("bg_report_read");
     cJSON_Delete(root);
     free(text);
     bg_report_destroy(made);

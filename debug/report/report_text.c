@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-static void print_head(const bg_report *report, int count, FILE *out)
+static void print_header(const bg_report *report, int count, FILE *out)
 {
-    bg__print_text(out, report->tool);
+    bg__print_escaped(out, report->tool);
     if (report->graph[0] != '\0')
         fputs(" of ", out);
-    bg__print_text(out, report->graph);
+    bg__print_escaped(out, report->graph);
     fprintf(out, ": %d %sfinding%s\n", count, count < report->count ? "more " : "", count == 1 ? "" : "s");
 }
 
@@ -66,7 +66,7 @@ static void print_wrapped(const char *text, int width, FILE *out)
 }
 
 /* Prints the first names and the number of the others; the JSON has all. */
-static void print_others(const char *others, FILE *out)
+static void print_other_calls(const char *others, FILE *out)
 {
     enum { OTHERS_SHOWN = 3 };
     size_t count = others[0] != '\0', bytes = 0;
@@ -85,28 +85,28 @@ static void print_others(const char *others, FILE *out)
 static void print_unwrapped(const bg_finding *f, FILE *out)
 {
     fprintf(out, "%s [", bg__severity_names[f->severity]);
-    bg__print_text(out, f->kind);
+    bg__print_escaped(out, f->kind);
     fputs("]", out);
     if (f->call[0] != '\0') {
         fputs(" ", out);
-        bg__print_text(out, f->call);
-        print_others(f->others, out);
+        bg__print_escaped(out, f->call);
+        print_other_calls(f->others, out);
     }
     if (f->file[0] != '\0') {
         fputs(" at ", out);
-        bg__print_text(out, f->file);
+        bg__print_escaped(out, f->file);
         if (f->line > 0) /* for a frame of C, only the function is known */
             fprintf(out, ":%d", f->line);
     }
     if (f->graph != NULL && f->graph[0] != '\0') {
         fputs(", graph ", out);
-        bg__print_text(out, f->graph);
+        bg__print_escaped(out, f->graph);
     }
     fputs(": ", out);
-    bg__print_text(out, f->message);
+    bg__print_escaped(out, f->message);
     if (f->advice[0] != '\0') {
         fputs("\n    ", out);
-        bg__print_text(out, f->advice);
+        bg__print_escaped(out, f->advice);
     }
     fputs("\n", out);
 }
@@ -131,7 +131,7 @@ static void print_finding(const bg_finding *f, int width, FILE *out)
 }
 
 /* Rows may come from files, and lack any member. */
-static void print_row(const cJSON *row, FILE *out)
+static void print_graph_row(const cJSON *row, FILE *out)
 {
     enum { OPS_SHOWN = 4 };
     const cJSON *op, *ops = cJSON_GetObjectItemCaseSensitive(row, "ops");
@@ -139,7 +139,7 @@ static void print_row(const cJSON *row, FILE *out)
     double memory = bg__json_number(row, "memory_bytes"), nodes = bg__json_number(row, "nodes");
     int shown = 0;
 
-    bg__print_text(out, bg__json_string(row, "name"));
+    bg__print_escaped(out, bg__json_string(row, "name"));
     if (bg__json_number(row, "alike") > 0)
         fprintf(out, " and %.0f like it, which are gone", bg__json_number(row, "alike"));
     fprintf(out, ": %.0f node%s, launched %.0f times, updated %.0f times", nodes, nodes == 1 ? "" : "s",
@@ -152,13 +152,13 @@ static void print_row(const cJSON *row, FILE *out)
         if (shown++ == OPS_SHOWN)
             break;
         fprintf(out, "%s%.0f ", shown > 1 ? ", " : "", bg__json_number(op, "count"));
-        bg__print_text(out, bg__json_string(op, "name"));
+        bg__print_escaped(out, bg__json_string(op, "name"));
     }
     if (shown > OPS_SHOWN)
         fprintf(out, ", and %d other kinds", cJSON_GetArraySize(ops) - OPS_SHOWN);
     if (cJSON_IsString(line)) {
         fputs("; instantiated at ", out);
-        bg__print_text(out, line->valuestring);
+        bg__print_escaped(out, line->valuestring);
     }
     fputc('\n', out);
 }
@@ -168,11 +168,11 @@ static void print_graphs(const bg_report *report, FILE *out)
     const cJSON *row;
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report->parts, "graphs"))
     {
-        print_row(row, out);
+        print_graph_row(row, out);
     }
 }
 
-static void print_rest(const bg_report *report, FILE *out)
+static void print_other_parts(const bg_report *report, FILE *out)
 {
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
@@ -190,13 +190,13 @@ bool bg__report_print_new(bg_report *report, FILE *out)
     if (fresh == 0)
         return false;
     flockfile(out); /* other threads may print reports at the same time */
-    print_head(report, (int)fresh, out);
+    print_header(report, (int)fresh, out);
     for (int severity = BG_FAULT; severity >= BG_NOTE; severity--) {
         bg__report_findings *of = &report->of[severity];
         while (of->printed < of->count)
             print_finding(of->list[of->printed++], width, out);
     }
-    print_rest(report, out);
+    print_other_parts(report, out);
     funlockfile(out);
     return true;
 }
@@ -206,12 +206,12 @@ void bg__report_print_first(const bg_report *report, int most, FILE *out)
     const int width = text_width(out), end = report->count < most ? report->count : most;
 
     flockfile(out);
-    print_head(report, report->count, out);
+    print_header(report, report->count, out);
     for (int i = 0; i < end; i++)
-        print_finding(bg__report_find(report, i), width, out);
+        print_finding(bg__report_finding_at(report, i), width, out);
     if (end < report->count)
         fprintf(out, "%d more findings are not shown here\n", report->count - end);
-    print_rest(report, out);
+    print_other_parts(report, out);
     funlockfile(out);
 }
 

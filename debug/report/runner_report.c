@@ -11,14 +11,14 @@
 
 static struct {
     pthread_mutex_t lock;
-    pid_t process;           /* the process of these runners: a forked child does not write those of its parent */
-    const bg_runner **alive; /* by number; NULL: the runner was destroyed */
+    pid_t process; /* the process of these runners: a forked child does not write those of its parent */
+    const bg_runner **live_runners; /* by number; NULL: the runner was destroyed */
     size_t count, capacity;
     bool ended;
-} runners = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} runner_record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Adds the row of a runner to a report. */
-static bg_status add_row(bg_report *report, const bg_runner *runner, const char *name, bool ended)
+static bg_status add_runner_row(bg_report *report, const bg_runner *runner, const char *name, bool ended)
 {
     cJSON *list = bg__report_part(report, "runners"), *row = list != NULL ? bg__runner_json(runner) : NULL;
     long rank, ranks;
@@ -44,36 +44,36 @@ static void write_runner(const bg_runner *runner, size_t number, bool ended)
 
     snprintf(name, sizeof name, "runner#%zu", number);
     BG__TRY(bg__report_create(&report, "runner", name));
-    BG__TRY(add_row(report, runner, name, ended));
+    BG__TRY(add_runner_row(report, runner, name, ended));
     bg__process_report_write(report, "runner", (unsigned long)number + 1);
 done:
     if (status != BG_OK)
-        bg__process_report_warn();
+        bg__process_report_warn_once();
     bg_report_destroy(report);
 }
 
-static void begin_child(void)
+static void reset_in_child(void)
 {
-    runners.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    runners.count = 0;
+    runner_record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    runner_record.count = 0;
 }
 
 static bool find_runner(const bg_runner *runner, size_t *number)
 {
-    for (*number = 0; *number < runners.count; ++*number)
-        if (runners.alive[*number] == runner)
+    for (*number = 0; *number < runner_record.count; ++*number)
+        if (runner_record.live_runners[*number] == runner)
             return true;
     return false;
 }
 
 static bool add_runner(const bg_runner *runner)
 {
-    if (runners.process == 0)
-        (void)pthread_atfork(NULL, NULL, begin_child);
-    runners.process = getpid();
-    if (BG__GROW(runners.alive, runners.count, runners.capacity, "runners") != BG_OK)
+    if (runner_record.process == 0)
+        (void)pthread_atfork(NULL, NULL, reset_in_child);
+    runner_record.process = getpid();
+    if (BG__ARRAY_GROW(runner_record.live_runners, runner_record.count, runner_record.capacity, "runners") != BG_OK)
         return false;
-    runners.alive[runners.count++] = runner;
+    runner_record.live_runners[runner_record.count++] = runner;
     return true;
 }
 
@@ -85,15 +85,15 @@ static void report_runner(const bg_runner *runner, bool ends)
 
     if (!bg__process_report_is_wanted())
         return;
-    hidden = bg__fail_hide();
-    pthread_mutex_lock(&runners.lock);
-    if (!runners.ended && (find_runner(runner, &number) || (!ends && add_runner(runner)))) {
+    hidden = bg__error_set_aside();
+    pthread_mutex_lock(&runner_record.lock);
+    if (!runner_record.ended && (find_runner(runner, &number) || (!ends && add_runner(runner)))) {
         write_runner(runner, number, ends);
         if (ends)
-            runners.alive[number] = NULL;
+            runner_record.live_runners[number] = NULL;
     }
-    pthread_mutex_unlock(&runners.lock);
-    bg__fail_unhide(hidden);
+    pthread_mutex_unlock(&runner_record.lock);
+    bg__error_restore(hidden);
 }
 
 void bg__runner_report_write(const bg_runner *runner)
@@ -109,12 +109,12 @@ void bg__runner_report_end(const bg_runner *runner)
 /* If another thread still uses a runner, its file stays as it is: its buckets may change at any time. */
 __attribute__((destructor)) static void end_runners(void)
 {
-    if (runners.process != getpid())
+    if (runner_record.process != getpid())
         return;
-    pthread_mutex_lock(&runners.lock);
-    runners.ended = true;
-    for (size_t i = 0; i < runners.count; i++)
-        if (runners.alive[i] != NULL && !bg__runner_is_running(runners.alive[i]))
-            write_runner(runners.alive[i], i, true);
-    pthread_mutex_unlock(&runners.lock);
+    pthread_mutex_lock(&runner_record.lock);
+    runner_record.ended = true;
+    for (size_t i = 0; i < runner_record.count; i++)
+        if (runner_record.live_runners[i] != NULL && !bg__runner_is_running(runner_record.live_runners[i]))
+            write_runner(runner_record.live_runners[i], i, true);
+    pthread_mutex_unlock(&runner_record.lock);
 }

@@ -1,7 +1,8 @@
 /* BG_REPORT=DIR: what each runner of the process has done, in files of their own.
  *
  *   runner-PID-N.json   a report of the tool "runner": written when the runner is created, after 1, 2, 4, ... batches,
- * from BG__MIX_MANY on after each BG__MIX_MANY, when it is destroyed, and at a normal end of the process */
+ * from BG__MIX_REPORT_INTERVAL on after each BG__MIX_REPORT_INTERVAL, when it is destroyed, and at a normal end of the
+ * process */
 #ifndef BG_DEBUG_RUNNER_REPORT_H
 #define BG_DEBUG_RUNNER_REPORT_H
 

@@ -13,11 +13,11 @@
 
 #include "base/base.h"
 
-static atomic_bool taken[BG__RUNNING_PLACES];
+static atomic_bool used_places[BG__RUNNING_PLACES];
 static char *places; /* NULL: there is no file */
 
 /* Allocates the whole file before it is written to: on a full disk a write to the mapping would end the program. */
-static bool map_file(const char *path)
+static bool create_mapped_file(const char *path)
 {
     const size_t bytes = (size_t)BG__RUNNING_PLACES * BG__RUNNING_BYTES;
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -33,39 +33,39 @@ static bool map_file(const char *path)
     return places != NULL;
 }
 
-static void make_file(void)
+static void create_running_file(void)
 {
-    const char *directory = bg__env("BG_REPORT");
+    const char *directory = bg__env_value("BG_REPORT");
     char *path = NULL;
 
     if (directory == NULL)
         return;
     if (asprintf(&path, "%s/running-%ld", directory, (long)getpid()) < 0)
         return;
-    if (!map_file(path) && errno != EEXIST) /* another copy of the tools in this process has made it */
+    if (!create_mapped_file(path) && errno != EEXIST) /* another copy of the tools in this process has made it */
         bg__warn("--attach: %s cannot be made: it is not told which host function a program ends in: %s", path,
                  strerror(errno));
     free(path);
 }
 
-void bg__running_begin(void)
+void bg__running_create_file(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_file);
+    pthread_once(&once, create_running_file);
 }
 
-static int take_place(void)
+static int acquire_place(void)
 {
     for (int i = 0; i < BG__RUNNING_PLACES; i++)
-        if (!atomic_exchange(&taken[i], true))
+        if (!atomic_exchange(&used_places[i], true))
             return i;
     return -1;
 }
 
-/* Writes the first byte last, and bg__running_leave clears it first: a place is either complete or empty. */
-int bg__running_enter(const char *row, unsigned long count)
+/* Writes the first byte last, and bg__running_remove_row clears it first: a place is either complete or empty. */
+int bg__running_add_row(const char *row, unsigned long count)
 {
-    int place = places != NULL ? take_place() : -1;
+    int place = places != NULL ? acquire_place() : -1;
     char *at = places + (size_t)place * BG__RUNNING_BYTES;
     int length;
 
@@ -78,10 +78,10 @@ int bg__running_enter(const char *row, unsigned long count)
     return place;
 }
 
-void bg__running_leave(int place)
+void bg__running_remove_row(int place)
 {
     if (place < 0)
         return;
     __atomic_store_n(places + (size_t)place * BG__RUNNING_BYTES, '\0', __ATOMIC_RELEASE);
-    atomic_store(&taken[place], false);
+    atomic_store(&used_places[place], false);
 }

@@ -8,10 +8,10 @@
 enum { BG__RUNNING_PLACES = 64, BG__RUNNING_BYTES = 2048 };
 
 /* Creates the file. If there is no file, as when BG_REPORT is not set, nothing is recorded. */
-void bg__running_begin(void);
+void bg__running_create_file(void);
 /* Records what begins. row: a JSON object without its last brace. count: how often the function ran before, or how much
  * was captured. Returns its place, or -1 if none is free. Takes no lock. */
-int bg__running_enter(const char *row, unsigned long count);
-void bg__running_leave(int place);
+int bg__running_add_row(const char *row, unsigned long count);
+void bg__running_remove_row(int place);
 
 #endif

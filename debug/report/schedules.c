@@ -27,20 +27,20 @@ typedef struct proposal {
     cJSON *list;
 } proposal;
 
-static uint64_t rows_of(const bg__size_cost *cost)
+static uint64_t computed_rows(const bg__size_cost *cost)
 {
     return cost->rows + cost->padding_rows;
 }
 
-static bg__size_cost judge_length(const proposal *p, size_t length)
+static bg__size_cost cost_of_length(const proposal *p, size_t length)
 {
-    bg__sizes_get(&p->choices, length, p->sizes);
-    return bg__sizes_judge(&p->mix, p->sizes, length);
+    bg__sizes_schedule(&p->choices, length, p->sizes);
+    return bg__sizes_cost(&p->mix, p->sizes, length);
 }
 
 /* ---- the schedule in use ---- */
 
-static bg_status read_now(proposal *p)
+static bg_status read_current_sizes(proposal *p)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(p->row, "sizes"), *item;
 
@@ -53,7 +53,7 @@ static bg_status read_now(proposal *p)
         if (cJSON_IsNumber(item) && item->valuedouble > last && item->valuedouble <= p->mix.max_tokens)
             p->now[p->now_count++] = (int)item->valuedouble;
     }
-    p->now_cost = bg__sizes_judge(&p->mix, p->now, p->now_count);
+    p->now_cost = bg__sizes_cost(&p->mix, p->now, p->now_count);
     return BG_OK;
 }
 
@@ -75,10 +75,10 @@ static uint64_t batches_wanted(const proposal *p, double cover)
     return p->now_cost.batches < asked ? p->now_cost.batches : asked;
 }
 
-static bool is_good(const proposal *p, const bg__size_cost *cost, const bg__size_cost *best)
+static bool is_good_schedule(const proposal *p, const bg__size_cost *cost, const bg__size_cost *best)
 {
     return cost->batches >= best->batches && cost->batches >= p->wanted &&
-           (double)rows_of(cost) <= (double)rows_of(best) * (100 + PERCENT) / 100 &&
+           (double)computed_rows(cost) <= (double)computed_rows(best) * (100 + PERCENT) / 100 &&
            (cost->padding_rows <= p->now_cost.padding_rows || p->now_cost.batches < cost->batches);
 }
 
@@ -86,15 +86,15 @@ static bool is_good(const proposal *p, const bg__size_cost *cost, const bg__size
  * padding than now if the schedule in use runs as many. The schedule in use may be longer than the longest one tried,
  * or suit max_padding better. With max_padding a shorter schedule may run fewer batches by a graph: it pads less, but
  * is not better. */
-static void recommend(proposal *p)
+static void recommend_schedule(proposal *p)
 {
-    const bg__size_cost best = judge_length(p, p->choices.most);
-    bg__size_cost cost = judge_length(p, 1);
+    const bg__size_cost best = cost_of_length(p, p->choices.most);
+    bg__size_cost cost = cost_of_length(p, 1);
 
     p->recommended = 1;
-    while (p->recommended < p->choices.most && !is_good(p, &cost, &best))
-        cost = judge_length(p, ++p->recommended);
-    p->none_is_good = !is_good(p, &cost, &best);
+    while (p->recommended < p->choices.most && !is_good_schedule(p, &cost, &best))
+        cost = cost_of_length(p, ++p->recommended);
+    p->none_is_good = !is_good_schedule(p, &cost, &best);
     if (p->none_is_good || (p->now_count <= p->recommended && p->now_cost.batches >= cost.batches &&
                             p->now_cost.padding_rows <= cost.padding_rows))
         p->recommended = 0;
@@ -104,8 +104,8 @@ static void recommend(proposal *p)
 
 static bool add_schedule(proposal *p, const int *sizes, size_t count, bool now, bool recommended)
 {
-    const bg__size_cost cost = bg__sizes_judge(&p->mix, sizes, count);
-    const bg__size_need need = bg__runner_need(p->row, &p->mix, sizes, count);
+    const bg__size_cost cost = bg__sizes_cost(&p->mix, sizes, count);
+    const bg__size_need need = bg__runner_estimate_need(p->row, &p->mix, sizes, count);
     cJSON *item = bg__json_add_object(p->list), *list = item != NULL ? cJSON_CreateIntArray(sizes, (int)count) : NULL;
     bool good = list != NULL && cJSON_AddItemToObject(item, "sizes", list);
 
@@ -121,7 +121,7 @@ static bool add_schedule(proposal *p, const int *sizes, size_t count, bool now, 
 }
 
 /* Whether the list shows this length: powers of two, the schedule in use, the recommended one, and the longest. */
-static bool is_shown(const proposal *p, size_t length)
+static bool is_shown_length(const proposal *p, size_t length)
 {
     return (length & (length - 1)) == 0 || length == p->now_count || length == p->recommended ||
            length == p->choices.most;
@@ -131,26 +131,26 @@ static bool add_schedules(proposal *p)
 {
     bool good = add_schedule(p, p->now, p->now_count, true, p->recommended == 0 && !p->none_is_good);
     for (size_t length = 1; length <= p->choices.most && good; length++) {
-        if (!is_shown(p, length))
+        if (!is_shown_length(p, length))
             continue;
-        bg__sizes_get(&p->choices, length, p->sizes);
-        bg__sizes_raise(&p->mix, p->sizes, length);
+        bg__sizes_schedule(&p->choices, length, p->sizes);
+        bg__sizes_round_up(&p->mix, p->sizes, length);
         good = add_schedule(p, p->sizes, length, false, length == p->recommended);
     }
     return good;
 }
 
-static bg_status choose(proposal *p, double cover)
+static bg_status choose_schedules(proposal *p, double cover)
 {
     bg_status status;
     size_t most = LENGTHS;
 
     for (size_t i = 0; i < p->group->count; i++)
-        if (!bg__runner_row_fits(p->group->rows[i]))
+        if (!bg__runner_row_is_valid(p->group->rows[i]))
             BG__FAIL(BG_ERROR_IO, "the report's %.40s has numbers that breakgraph does not write",
                      bg__json_string(p->row, "name"));
     BG__TRY(bg__runner_mix_read(p->group, &p->mix));
-    BG__TRY(read_now(p));
+    BG__TRY(read_current_sizes(p));
     if (p->now_count > most)
         most = p->now_count < LENGTHS_MOST ? p->now_count : LENGTHS_MOST;
     BG__TRY(bg__sizes_choose(&p->mix, cover, most, &p->choices));
@@ -158,12 +158,12 @@ static bg_status choose(proposal *p, double cover)
     if (p->sizes == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule");
     p->wanted = batches_wanted(p, cover);
-    recommend(p);
+    recommend_schedule(p);
 done:
     return status;
 }
 
-static const char *explain_none(const cJSON *row)
+static const char *no_schedule_reason(const cJSON *row)
 {
     if (strcmp(bg__json_string(row, "mode"), "none") == 0)
         return "in mode none there are no buckets";
@@ -184,15 +184,16 @@ static bg_status write_proposal(proposal *p, double cover, cJSON *object)
 }
 
 /* Writes an error of one row into that row, and continues with the others. */
-static bg_status propose(cJSON *row, const bg__runner_group *group, double cover)
+static bg_status propose_for_runner(cJSON *row, const bg__runner_group *group, double cover)
 {
     proposal p = {.group = group, .row = row};
     cJSON *object = cJSON_AddObjectToObject(row, "schedules");
-    bg_status status = choose(&p, cover);
+    bg_status status = choose_schedules(&p, cover);
 
     if (status == BG_OK)
         status = write_proposal(&p, cover, object);
-    else if (cJSON_AddStringToObject(object, "why", status == BG_ERROR_NOT_FOUND ? explain_none(row) : bg_last_error()))
+    else if (cJSON_AddStringToObject(object, "why",
+                                     status == BG_ERROR_NOT_FOUND ? no_schedule_reason(row) : bg_last_error()))
         status = BG_OK;
     bg__sizes_free(&p.choices);
     bg__runner_mix_free(&p.mix);
@@ -220,7 +221,7 @@ bg_status bg_report_propose_schedules(bg_report *report, double cover)
     {
         cJSON_DeleteItemFromObjectCaseSensitive(row, "schedules");
         if (g < count && row == groups[g].rows[0])
-            BG__TRY(propose(row, &groups[g++], cover));
+            BG__TRY(propose_for_runner(row, &groups[g++], cover));
     }
 done:
     free(groups);

@@ -10,7 +10,7 @@
 #include "debug/trace/timing.h"
 #include "replayed_inputs.h"
 
-typedef struct walking {
+typedef struct graph_walk {
     bg__shadow *shadow;
     bg__pass_calls *calls, *inner; /* calls that each call is compared with, or added to */
     bool add;
@@ -18,11 +18,11 @@ typedef struct walking {
     bool late;            /* the call is compared after its segment, which ran as a whole */
     const void *together; /* the last such segment or run, whose calls are compared after all of them have run */
     bg__spans spread;     /* differing outputs in it, which its later calls have read */
-    const bg__call *next; /* the first call that compare_idle has not compared yet */
+    const bg__call *next; /* the first call that compare_idle_calls has not compared yet */
     const bg__call *varying;
     char name[200];
     bg__timer timer;
-} walking;
+} graph_walk;
 
 /* ---- a walk over the graph ---- */
 
@@ -57,7 +57,7 @@ static bg_status walk_graph(bg__shadow *s, const bg__walk_options *options)
     status = bg__walk(s->graph, s->stream, options, unused, &end);
     if (status == BG_OK && end.early) {
         status = bg__fail(end.what, "%s", end.text);
-        bg__fail_where("%s, call by call", s->function);
+        bg__error_add_location("%s, call by call", s->function);
     }
     if (!entered) {
         left = bg__replay_leave(s->graph, s->stream, status);
@@ -72,7 +72,7 @@ done:
 
 /* Sets the call's output to the eager run's, so that later calls get the same inputs: where the body left it, and in
  * the caller's tensor, to which it may have been copied already. */
-static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
+static bg_status restore_output(const bg__shadow *s, const bg__pass_difference *d)
 {
     const void *args = bg__graph_call_args(s->graph, d->call);
     size_t bytes = bg_tensor_bytes(d->field->tensor);
@@ -84,7 +84,7 @@ static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
         bool reached;
         if (strcmp(t.name, d->field->name) != 0 || t.tensor->data == d->field->tensor->data)
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (reached)
             BG__TRY(bg__copy_and_wait(t.tensor->data, d->held, bytes, s->stream));
     }
@@ -92,14 +92,14 @@ done:
     return status;
 }
 
-static bool is_beyond(const bg__pass_difference *d)
+static bool is_beyond_tolerance(const bg__pass_difference *d)
 {
     return d->shape || d->found.beyond > 0;
 }
 
 /* Whether the call has read a differing output of an earlier call in the same segment or run, which ran as a whole: its
  * input was not restored in between. */
-static bg_status has_spread(walking *w, const bg__pass_difference *d, bool *spread)
+static bg_status follows_earlier_difference(graph_walk *w, const bg__pass_difference *d, bool *spread)
 {
     const void *args = bg__graph_call_args(w->shadow->graph, d->call), *together;
     bg__field_tensor t = {0};
@@ -116,14 +116,14 @@ static bg_status has_spread(walking *w, const bg__pass_difference *d, bool *spre
         uintptr_t begin = (uintptr_t)t.tensor->data;
         *spread |= t.input && bg__spans_overlap(&w->spread, begin, begin + bg_tensor_bytes(t.tensor));
     }
-    if (is_beyond(d))
+    if (is_beyond_tolerance(d))
         BG__TRY(bg__spans_add_tensor(&w->spread, d->field->tensor));
 done:
     return status;
 }
 
 /* at: the call at fault if the graph is at fault. *report: a finding may be added. */
-static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass_difference *d, bool *report)
+static bg_status classify_difference(graph_walk *w, const bg__call *at, const bg__pass_difference *d, bool *report)
 {
     bg__suspects *suspects = &w->shadow->suspects;
     bg__suspect *suspect;
@@ -131,13 +131,13 @@ static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass
     bg_status status;
 
     *report = false;
-    BG__TRY(has_spread(w, d, &spread));
-    if (!is_beyond(d) || spread)
+    BG__TRY(follows_earlier_difference(w, d, &spread));
+    if (!is_beyond_tolerance(d) || spread)
         goto done;
-    *report = !w->quiet && !bg__suspects_excuse(suspects, w->shadow->graph, at);
+    *report = !w->quiet && !bg__suspects_is_excused(suspects, w->shadow->graph, at);
     if (!w->quiet)
         goto done;
-    BG__TRY(bg__suspects_get(suspects, at, &suspect));
+    BG__TRY(bg__suspects_find_or_add(suspects, at, &suspect));
     if (suspect->field[0] == '\0')
         memcpy(suspect->field, d->field->name, sizeof suspect->field);
     suspect->differs = true;
@@ -152,30 +152,30 @@ done:
 
 static bg_status report_call_difference(void *user, const bg__pass_difference *d)
 {
-    walking *w = user;
+    graph_walk *w = user;
     bg__shadow *s = w->shadow;
     char what[200];
     bool report;
     bg_status status;
 
-    BG__TRY(judge_difference(w, d->call, d, &report));
+    BG__TRY(classify_difference(w, d->call, d, &report));
     snprintf(what, sizeof what, "%.60s of %.90s", d->field->name, d->call->name);
     if (report)
-        BG__TRY(bg__faults_add(s, d->call, what, &d->compared, d->shape ? NULL : &d->found));
+        BG__TRY(bg__call_faults_add(s, d->call, what, &d->compared, d->shape ? NULL : &d->found));
     if (d->shape)
         goto done;
     if (!s->noted)
-        BG__TRY(bg__compare_note(s->report, d->call, d->field->name, &d->compared, "eager", &d->found));
+        BG__TRY(bg__comparison_record(s->report, d->call, d->field->name, &d->compared, "eager", &d->found));
     if (d->found.differing > 0)
-        BG__TRY(heal(s, d));
+        BG__TRY(restore_output(s, d));
 done:
     return status;
 }
 
 /* Adds a fault of the outer call, which has changed an input of an inner call. */
-static bg_status tell_outer(void *user, const bg__pass_difference *d)
+static bg_status report_outer_call(void *user, const bg__pass_difference *d)
 {
-    walking *w = user;
+    graph_walk *w = user;
     bg__shadow *s = w->shadow;
     char what[200];
     bool report;
@@ -183,31 +183,31 @@ static bg_status tell_outer(void *user, const bg__pass_difference *d)
 
     if (d->shape || d->found.differing == 0)
         return BG_OK;
-    BG__TRY(judge_difference(w, d->call->parent, d, &report));
+    BG__TRY(classify_difference(w, d->call->parent, d, &report));
     snprintf(what, sizeof what, "%.60s, an input of %.90s,", d->field->name, d->call->name);
     if (report)
-        BG__TRY(bg__faults_add(s, d->call->parent, what, &d->compared, &d->found));
-    BG__TRY(heal(s, d));
+        BG__TRY(bg__call_faults_add(s, d->call->parent, what, &d->compared, &d->found));
+    BG__TRY(restore_output(s, d));
 done:
     return status;
 }
 
 /* stream: the stream of the call, which may be a side stream of the pass. */
-static bg__pass_comparison comparison(bg__shadow *s, cudaStream_t stream,
-                                      bg_status (*each)(void *user, const bg__pass_difference *d), void *user)
+static bg__pass_comparison make_comparison(bg__shadow *s, cudaStream_t stream,
+                                           bg_status (*each)(void *user, const bg__pass_difference *d), void *user)
 {
     return (bg__pass_comparison){&s->tolerances, s->room, stream, each, user};
 }
 
 static bg_status compare_call(void *user, const bg__call *call, const void *args, bool late)
 {
-    walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, w->shadow->stream, report_call_difference, w);
+    graph_walk *w = user;
+    const bg__pass_comparison c = make_comparison(w->shadow, w->shadow->stream, report_call_difference, w);
     bg_status status = BG_OK;
 
-    BG__TRY(bg__shadow_join_break(w->shadow, call, args, w->shadow->stream));
+    BG__TRY(bg__shadow_wait_after_break(w->shadow, call, args, w->shadow->stream));
     w->late = late;
-    BG__TRY(bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_overwrites, &c));
+    BG__TRY(bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_writes_after, &c));
     w->late = false;
 done:
     return status;
@@ -215,18 +215,18 @@ done:
 
 /* The walk skips calls without nodes. This compares those before `until` (NULL: all that are left), which have done
  * nothing when `until` begins. */
-static bg_status compare_idle(walking *w, const bg__call *until)
+static bg_status compare_idle_calls(graph_walk *w, const bg__call *until)
 {
     const bg__call_index *calls = &w->shadow->graph_calls;
-    const bg__call_key *next = w->next != NULL ? bg__call_index_call(calls, w->next) : NULL;
-    const bg__call_key *end = until != NULL ? bg__call_index_call(calls, until) : calls->keys + calls->count;
+    const bg__call_key *next = w->next != NULL ? bg__call_index_find_call(calls, w->next) : NULL;
+    const bg__call_key *end = until != NULL ? bg__call_index_find_call(calls, until) : calls->keys + calls->count;
     bg_status status = BG_OK;
 
     if (next == NULL || end < next) /* all calls before `until` have been compared */
         return BG_OK;
     for (; w->next != until; w->next = bg__call_next(w->next))
         if (w->next->kept != NULL && bg__call_is_idle(w->next)) {
-            BG__TRY(bg__inputs_check(w->shadow, w->next, w->next->kept));
+            BG__TRY(bg__inputs_compare(w->shadow, w->next, w->next->kept));
             BG__TRY(compare_call(w, w->next, w->next->kept, false));
         }
 done:
@@ -235,48 +235,48 @@ done:
 
 static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
 {
-    walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, w->shadow->stream, tell_outer, w);
+    graph_walk *w = user;
+    const bg__pass_comparison c = make_comparison(w->shadow, w->shadow->stream, report_outer_call, w);
     bg_status status;
 
-    BG__TRY(compare_idle(w, call));
+    BG__TRY(compare_idle_calls(w, call));
     if (call->parent->op != NULL)
-        BG__TRY(bg__pass_calls_compare(w->inner, call, args, bg__run_makes, &c));
-    BG__TRY(bg__inputs_check(w->shadow, call, args));
+        BG__TRY(bg__pass_calls_compare(w->inner, call, args, bg__run_writes_before, &c));
+    BG__TRY(bg__inputs_compare(w->shadow, call, args));
 done:
     return status;
 }
 
-static bg_status note_time(void *user, const bg__step_node *node, const bg__call *call)
+static bg_status record_time(void *user, const bg__step_node *node, const bg__call *call)
 {
-    const walking *w = user;
-    return bg__timing_note_node(w->shadow->times, node, call, w->timer.us);
+    const graph_walk *w = user;
+    return bg__timing_add_node(w->shadow->times, node, call, w->timer.us);
 }
 
 static bg_status compare_calls(bg__shadow *s, bool quiet)
 {
-    walking w = {.shadow = s,
-                 .calls = &s->calls,
-                 .inner = &s->inner,
-                 .quiet = quiet,
-                 .next = bg__call_next(bg__graph_root(s->graph))};
+    graph_walk w = {.shadow = s,
+                    .calls = &s->calls,
+                    .inner = &s->inner,
+                    .quiet = quiet,
+                    .next = bg__call_next(bg__graph_root(s->graph))};
     bg__walk_options options = {
         .before = compare_inputs, .after = compare_call, .user = &w, .order = quiet ? s->suspects.walk : 0};
     bg_status status;
 
-    bg__faults_begin(s);
+    bg__call_faults_reset(s);
     if (s->times != NULL && bg__timer_create(&w.timer) == BG_OK) {
-        options.timed = note_time;
+        options.timed = record_time;
         options.timer = &w.timer;
     } else if (s->times != NULL) {
         bg__warn("BG_SHADOW: there are no times of the nodes of %s: %s", bg__graph_name(s->graph), bg_last_error());
     }
     BG__TRY(walk_graph(s, &options));
     s->times = NULL;
-    BG__TRY(compare_idle(&w, NULL));
+    BG__TRY(compare_idle_calls(&w, NULL));
     s->noted = true;
     if (!quiet)
-        BG__TRY(bg__faults_tell(s));
+        BG__TRY(bg__call_faults_report(s));
 done:
     bg__timer_destroy(&w.timer);
     bg__spans_free(&w.spread);
@@ -302,9 +302,9 @@ bg_status bg__shadow_find_suspects(bg__shadow *s)
 
 /* ---- against another run of the same side ---- */
 
-static bg_status note_varying(void *user, const bg__pass_difference *d)
+static bg_status record_varying_call(void *user, const bg__pass_difference *d)
 {
-    walking *w = user;
+    graph_walk *w = user;
     if (w->varying == NULL && (d->shape || d->found.beyond > 0)) {
         w->varying = d->call;
         snprintf(w->name, sizeof w->name, "%.60s of %.90s", d->field->name, d->call->name);
@@ -312,9 +312,9 @@ static bg_status note_varying(void *user, const bg__pass_difference *d)
     return BG_OK;
 }
 
-static bg_status note_varying_outer(void *user, const bg__pass_difference *d)
+static bg_status record_varying_outer_call(void *user, const bg__pass_difference *d)
 {
-    walking *w = user;
+    graph_walk *w = user;
     if (w->varying == NULL && (d->shape || d->found.beyond > 0)) {
         w->varying = d->call->parent;
         snprintf(w->name, sizeof w->name, "%.60s, an input of %.90s", d->field->name, d->call->name);
@@ -322,22 +322,23 @@ static bg_status note_varying_outer(void *user, const bg__pass_difference *d)
     return BG_OK;
 }
 
-static bg_status add_or_compare_inputs(walking *w, const bg__call *call, const void *args, cudaStream_t stream)
+static bg_status add_or_compare_inputs(graph_walk *w, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    const bg__pass_comparison c = comparison(w->shadow, stream, note_varying_outer, w);
+    const bg__pass_comparison c = make_comparison(w->shadow, stream, record_varying_outer_call, w);
     if (call->parent->op == NULL)
         return BG_OK;
     if (w->add)
         return bg__pass_calls_add(w->inner, call, args, true, stream);
-    return bg__pass_calls_compare(w->inner, call, args, bg__run_makes, &c);
+    return bg__pass_calls_compare(w->inner, call, args, bg__run_writes_before, &c);
 }
 
-static bg_status add_or_compare(walking *w, const bg__call *call, const void *args, bool late, cudaStream_t stream)
+static bg_status add_or_compare_outputs(graph_walk *w, const bg__call *call, const void *args, bool late,
+                                        cudaStream_t stream)
 {
-    const bg__pass_comparison c = comparison(w->shadow, stream, note_varying, w);
+    const bg__pass_comparison c = make_comparison(w->shadow, stream, record_varying_call, w);
     if (w->add)
         return bg__pass_calls_add(w->calls, call, args, true, stream);
-    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_overwrites, &c);
+    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_writes_after, &c);
 }
 
 static bg_status before_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
@@ -347,27 +348,27 @@ static bg_status before_pass_call(void *user, const bg__call *call, const void *
 
 static bg_status after_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    return add_or_compare(user, call, args, false, stream);
+    return add_or_compare_outputs(user, call, args, false, stream);
 }
 
 /* The walk runs every node on the shadow's stream. */
 static bg_status before_graph_call(void *user, const bg__call *call, const void *args)
 {
-    walking *w = user;
+    graph_walk *w = user;
     return add_or_compare_inputs(w, call, args, w->shadow->stream);
 }
 
 static bg_status after_graph_call(void *user, const bg__call *call, const void *args, bool late)
 {
-    walking *w = user;
-    return add_or_compare(w, call, args, late, w->shadow->stream);
+    graph_walk *w = user;
+    return add_or_compare_outputs(w, call, args, late, w->shadow->stream);
 }
 
 /* Runs the eager pass or the graph once. add: adds its calls; otherwise compares them with the added calls. */
-static bg_status run_side(bg__shadow *s, walking *w, bool eager, bool add)
+static bg_status run_and_compare(bg__shadow *s, graph_walk *w, bool eager, bool add)
 {
     const bg__walk_options options = {.before = before_graph_call, .after = after_graph_call, .user = w};
-    const bg__watcher watcher = {before_pass_call, after_pass_call, w};
+    const bg__op_observer watcher = {before_pass_call, after_pass_call, w};
     bg_status status;
 
     w->add = add;
@@ -378,16 +379,16 @@ static bg_status run_side(bg__shadow *s, walking *w, bool eager, bool add)
 }
 
 /* Sets w->varying to the first call whose tensors differ between two runs. */
-static bg_status find_varying(bg__shadow *s, walking *w, bool eager)
+static bg_status find_varying_call(bg__shadow *s, graph_walk *w, bool eager)
 {
     bg__pass_calls calls = {0}, inner = {.begun = true};
     bg_status status;
 
     w->calls = &calls;
     w->inner = &inner;
-    BG__TRY(run_side(s, w, eager, true));
+    BG__TRY(run_and_compare(s, w, eager, true));
     BG__TRY(bg__shadow_restore(s));
-    BG__TRY(run_side(s, w, eager, false));
+    BG__TRY(run_and_compare(s, w, eager, false));
 done:
     w->calls = w->inner = NULL;
     bg__pass_calls_free(&calls);
@@ -395,13 +396,13 @@ done:
     return status;
 }
 
-bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
+bg_status bg__shadow_report_nondeterminism(bg__shadow *s, bool eager, bool known)
 {
-    walking w = {.shadow = s};
+    graph_walk w = {.shadow = s};
     bg_status status;
 
     BG__TRY(bg__shadow_restore(s));
-    BG__TRY(find_varying(s, &w, eager));
+    BG__TRY(find_varying_call(s, &w, eager));
     if (w.varying == NULL && !known)
         goto done;
     bg__report_add(s->report, "nondeterministic", BG_NOTE, w.varying, NULL,

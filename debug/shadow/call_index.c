@@ -22,7 +22,7 @@ static size_t hash_call(const bg__call *call)
 }
 
 /* Among keys with the same hash, the first one that was added comes first. */
-static void put_place(size_t *table, size_t slots, size_t hash, size_t place)
+static void insert_place(size_t *table, size_t slots, size_t hash, size_t place)
 {
     size_t at = hash & (slots - 1);
     while (table[at] != 0)
@@ -30,17 +30,17 @@ static void put_place(size_t *table, size_t slots, size_t hash, size_t place)
     table[at] = place + 1;
 }
 
-static void put_key(bg__call_index *index, size_t place)
+static void insert_key(bg__call_index *index, size_t place)
 {
     if (index->keys[place].name[0] != '\0')
-        put_place(index->by_name, index->slots, hash_name(index->keys[place].name), place);
-    put_place(index->by_call, index->slots, hash_call(index->keys[place].call), place);
+        insert_place(index->by_name, index->slots, hash_name(index->keys[place].name), place);
+    insert_place(index->by_call, index->slots, hash_call(index->keys[place].call), place);
 }
 
-static void put_all(bg__call_index *index)
+static void insert_all_keys(bg__call_index *index)
 {
     for (size_t i = 0; i < index->count; i++)
-        put_key(index, i);
+        insert_key(index, i);
 }
 
 /* Half of the slots stay free, so that searches are short. */
@@ -57,7 +57,7 @@ static bg_status enlarge_tables(bg__call_index *index)
     index->by_call = by_call;
     index->slots = slots;
     by_name = NULL;
-    put_all(index);
+    insert_all_keys(index);
 done:
     free(by_name);
     return status;
@@ -67,16 +67,16 @@ bg_status bg__call_index_add(bg__call_index *index, const char *name, const bg__
 {
     bg_status status;
 
-    BG__TRY(BG__GROW(index->keys, index->count, index->capacity, "calls"));
+    BG__TRY(BG__ARRAY_GROW(index->keys, index->count, index->capacity, "calls"));
     if (2 * (index->count + 1) > index->slots)
         BG__TRY(enlarge_tables(index));
     index->keys[index->count] = (bg__call_key){name, call};
-    put_key(index, index->count++);
+    insert_key(index, index->count++);
 done:
     return status;
 }
 
-const bg__call_key *bg__call_index_name(const bg__call_index *index, const char *name)
+const bg__call_key *bg__call_index_find_name(const bg__call_index *index, const char *name)
 {
     for (size_t at = hash_name(name); index->count > 0; at++) {
         size_t place = index->by_name[at & (index->slots - 1)];
@@ -88,7 +88,7 @@ const bg__call_key *bg__call_index_name(const bg__call_index *index, const char 
     return NULL;
 }
 
-const bg__call_key *bg__call_index_call(const bg__call_index *index, const bg__call *call)
+const bg__call_key *bg__call_index_find_call(const bg__call_index *index, const bg__call *call)
 {
     for (size_t at = hash_call(call); index->count > 0; at++) {
         size_t place = index->by_call[at & (index->slots - 1)];
@@ -100,7 +100,7 @@ const bg__call_key *bg__call_index_call(const bg__call_index *index, const bg__c
     return NULL;
 }
 
-static void empty_tables(bg__call_index *index)
+static void clear_tables(bg__call_index *index)
 {
     if (index->slots == 0)
         return;
@@ -110,15 +110,15 @@ static void empty_tables(bg__call_index *index)
 
 void bg__call_index_rename(bg__call_index *index, const char *(*name)(void *user, size_t place), void *user)
 {
-    empty_tables(index);
+    clear_tables(index);
     for (size_t i = 0; i < index->count; i++)
         index->keys[i].name = name(user, i);
-    put_all(index);
+    insert_all_keys(index);
 }
 
 void bg__call_index_clear(bg__call_index *index)
 {
-    empty_tables(index);
+    clear_tables(index);
     index->count = 0;
 }
 

@@ -21,8 +21,8 @@ typedef struct bg__call_index {
 bg_status bg__call_index_add(bg__call_index *index, const char *name, const bg__call *call);
 /* Find the first key with that name, or the key of that call; NULL: there is none. key - index->keys is its place in
  * the list. */
-const bg__call_key *bg__call_index_name(const bg__call_index *index, const char *name);
-const bg__call_key *bg__call_index_call(const bg__call_index *index, const bg__call *call);
+const bg__call_key *bg__call_index_find_name(const bg__call_index *index, const char *name);
+const bg__call_key *bg__call_index_find_call(const bg__call_index *index, const bg__call *call);
 /* Gives each call the name that `name` returns; "": the call has no name, and is found only by the call. */
 void bg__call_index_rename(bg__call_index *index, const char *(*name)(void *user, size_t place), void *user);
 void bg__call_index_clear(bg__call_index *index);

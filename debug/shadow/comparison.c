@@ -13,7 +13,7 @@ enum { REPEATS_MAX = 1000 };
 
 /* ---- options ---- */
 
-static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
+static bg_status copy_options(bg__shadow *s, const bg_compare_options *from)
 {
     bg_compare_options *to = &s->options;
     const bg_tolerance *t = &to->tolerance;
@@ -21,9 +21,9 @@ static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
 
     *to = (bg_compare_options)BG_COMPARE_OPTIONS_INIT;
     if (from != NULL)
-        BG__TRY(bg__sized_take(to, from, sizeof *to, offsetof(bg_compare_options, outputs), "options",
-                               "BG_COMPARE_OPTIONS_INIT"));
-    BG__TRY(bg__ranks_take(&s->ranks, to->ranks, "options.ranks"));
+        BG__TRY(bg__struct_copy_in(to, from, sizeof *to, offsetof(bg_compare_options, outputs), "options",
+                                   "BG_COMPARE_OPTIONS_INIT"));
+    BG__TRY(bg__ranks_copy_table(&s->ranks, to->ranks, "options.ranks"));
     if (to->repeats == 0)
         to->repeats = 1;
     if (to->repeats < 0 || to->repeats > REPEATS_MAX)
@@ -40,14 +40,14 @@ done:
     return status;
 }
 
-static bg_status take_tensors(bg__shadow *s, const bg_tensor *tensors, size_t count, const char *what)
+static bg_status snapshot_tensors(bg__shadow *s, const bg_tensor *tensors, size_t count, const char *what)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < count; i++) {
         uintptr_t begin = (uintptr_t)tensors[i].data;
         bool reached = false;
         if (bg__tensor_is_valid(&tensors[i]))
-            BG__TRY(bg__tensor_reach(&tensors[i], &reached));
+            BG__TRY(bg__tensor_is_accessible(&tensors[i], &reached));
         if (!reached)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "%s: options.%s[%zu] is not a valid tensor in memory that the device can access",
@@ -60,7 +60,7 @@ done:
 
 /* Adds the tolerances of rules to the calls that they replace. The items of the program and of its user come behind
  * these, and so override them. */
-static bg_status add_rules(bg__shadow *s, const bg_graph *graph)
+static bg_status add_rule_tolerances(bg__shadow *s, const bg_graph *graph)
 {
     bg__tolerances own = s->tolerances, *all = &s->tolerances;
     bg_status status = BG_OK;
@@ -70,7 +70,7 @@ static bg_status add_rules(bg__shadow *s, const bg_graph *graph)
         for (int i = 0; run->tolerance != NULL && i < run->member_count; i++)
             BG__TRY(bg__tolerances_add_call(all, run->members[i], run->tolerance));
     for (size_t i = 0; i < own.count; i++) {
-        BG__TRY(BG__GROW(all->list, all->count, all->capacity, "tolerances"));
+        BG__TRY(BG__ARRAY_GROW(all->list, all->count, all->capacity, "tolerances"));
         all->list[all->count++] = own.list[i];
         own.list[i].name = NULL;
     }
@@ -87,14 +87,14 @@ bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *functio
     s->function = function;
     s->stream = pass->stream;
     s->pass = *pass;
-    BG__TRY(take_options(s, options));
+    BG__TRY(copy_options(s, options));
     s->tolerances.base = s->options.tolerance;
     BG__TRY(bg__tolerances_add(&s->tolerances, s->options.tolerances, "options.tolerances"));
     BG__TRY(bg__tolerances_add(&s->tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE"));
     BG__TRY(bg__report_create(&s->report, tool, pass->name));
     BG__TRY(bg__device_alloc(BG__COMPARED_TOGETHER * sizeof *s->room, (void **)&s->room));
-    BG__TRY(take_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
-    BG__TRY(take_tensors(s, s->options.state, s->options.state_count, "state"));
+    BG__TRY(snapshot_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
+    BG__TRY(snapshot_tensors(s, s->options.state, s->options.state_count, "state"));
     BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, &pass->captured, &s->image));
     s->references = (bg__references){.report = s->report, .tolerances = &s->tolerances, .room = s->room};
 done:
@@ -135,20 +135,21 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.check = BG_REPLAY_CHECK_OFF;
     options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
-    bg__override_force(eager);
-    bg__relax_end(s->relaxed); /* the capture mode of the thread decides what bodies and rules may do in a capture */
+    bg__override_set_forced(eager);
+    bg__relaxed_mode_end(
+        s->relaxed); /* the capture mode of the thread decides what bodies and rules may do in a capture */
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
     if (s->relaxed.exchanged)
-        s->relaxed = bg__relax_to_release();
-    bg__override_force(NULL);
+        s->relaxed = bg__relaxed_mode_try_begin();
+    bg__override_set_forced(NULL);
     bg__tool_leave(in_tool);
     if (status != BG_OK) {
         char text[1024];
         s->ranks.parted = true; /* all ranks have failed */
-        bg__fail_where("%s, the capture", s->function);
+        bg__error_add_location("%s, the capture", s->function);
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__shadow_restore(s);
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         return status;
     }
     restored = bg__shadow_restore(s);
@@ -169,7 +170,7 @@ static bool outer_call_has_outputs(const bg__call *call)
     return bg__output_count(call->op) > 0;
 }
 
-static bg_status list_calls(bg__shadow *s)
+static bg_status index_calls(bg__shadow *s)
 {
     bg_status status = BG_OK;
     bg__call_index_clear(&s->graph_calls);
@@ -179,9 +180,9 @@ done:
     return status;
 }
 
-const bg__call *bg__shadow_call(const bg__shadow *s, const char *name)
+const bg__call *bg__shadow_find_call(const bg__shadow *s, const char *name)
 {
-    const bg__call_key *key = bg__call_index_name(&s->graph_calls, name);
+    const bg__call_key *key = bg__call_index_find_name(&s->graph_calls, name);
     return key != NULL ? key->call : NULL;
 }
 
@@ -191,7 +192,7 @@ static bg_status list_outputs(bg__shadow *s)
     bg_status status = BG_OK;
 
     if (o->outputs == NULL)
-        BG__TRY(bg__results_take(&s->graph_results, s->graph));
+        BG__TRY(bg__results_find(&s->graph_results, s->graph));
     BG__TRY(BG__ALLOCATE(s->outputs, o->outputs_count + s->graph_results.count, "outputs of a pass"));
     for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {
         bg__shadow_output *out = &s->outputs[s->output_count++];
@@ -218,7 +219,7 @@ static void find_outputs(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
         bg__shadow_output *out = &s->outputs[i];
-        const bg__call *call = out->call != NULL ? bg__shadow_call(s, out->call->name) : NULL;
+        const bg__call *call = out->call != NULL ? bg__shadow_find_call(s, out->call->name) : NULL;
         bg__field_tensor t = {0};
         const void *args;
         if (out->call == NULL)
@@ -241,7 +242,7 @@ static void find_expected(bg__shadow *s)
         int place;
         out->eager = out->call == NULL ? out->tensor : NULL;
         if (call != NULL)
-            out->eager = bg__pass_tensor(call, out->field.name, &place);
+            out->eager = bg__pass_call_find_tensor(call, out->field.name, &place);
         begin = out->eager != NULL ? (uintptr_t)out->eager->data : 0;
         out->expected = begin != 0 ? bg__snapshot_find(&s->results, begin, begin + bg_tensor_bytes(out->eager)) : NULL;
     }
@@ -253,9 +254,9 @@ bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
     bg_status status;
 
     s->graph = graph;
-    BG__TRY(add_rules(s, graph));
-    BG__TRY(list_calls(s));
-    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(add_rule_tolerances(s, graph));
+    BG__TRY(index_calls(s));
+    BG__TRY(bg__footprint_compute(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
     if (s->outputs == NULL)
         BG__TRY(list_outputs(s));
@@ -273,16 +274,16 @@ done:
 enum { OUTPUTS_SEEN = 32 }; /* outputs of one call */
 
 /* Digests of the outputs of a call before and after a wait. */
-typedef struct late_writes {
+typedef struct late_write_check {
     unsigned long long digests[OUTPUTS_SEEN];
     size_t at;
     bool waited;
     char field[96]; /* the first field that has changed */
-} late_writes;
+} late_write_check;
 
-static bg_status see_output(void *user, const bg__pass_difference *d)
+static bg_status digest_output(void *user, const bg__pass_difference *d)
 {
-    late_writes *w = user;
+    late_write_check *w = user;
     if (d->shape || w->at >= OUTPUTS_SEEN)
         return BG_OK;
     if (!w->waited)
@@ -293,18 +294,18 @@ static bg_status see_output(void *user, const bg__pass_difference *d)
     return BG_OK;
 }
 
-bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void *args, cudaStream_t stream)
+bg_status bg__shadow_wait_after_break(bg__shadow *s, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    late_writes w = {.at = 0};
-    const bg__pass_comparison c = {&s->tolerances, s->room, stream, see_output, &w};
-    const bg__call *same = s->joins ? bg__shadow_call(s, call->name) : NULL;
+    late_write_check w = {.at = 0};
+    const bg__pass_comparison c = {&s->tolerances, s->room, stream, digest_output, &w};
+    const bg__call *same = s->joins ? bg__shadow_find_call(s, call->name) : NULL;
     bg__suspect *suspect;
     bool waits;
     bg_status status = BG_OK;
 
-    if (same == NULL || !same->eager || !bg__eager_pass_may_wait())
+    if (same == NULL || !same->eager || !bg__eager_pass_can_synchronize())
         return BG_OK;
-    BG__TRY(bg__eager_pass_is_waited_for(s->graph, same, &waits));
+    BG__TRY(bg__eager_pass_has_later_wait(s->graph, same, &waits));
     if (waits) {
         status = bg__wait_for_device(s->function);
         goto done;
@@ -316,7 +317,7 @@ bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void 
     BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c));
     if (w.field[0] == '\0')
         goto done;
-    BG__TRY(bg__suspects_get(&s->suspects, same, &suspect));
+    BG__TRY(bg__suspects_find_or_add(&s->suspects, same, &suspect));
     suspect->not_joined = true;
     memcpy(suspect->field, w.field, sizeof suspect->field);
 done:
@@ -328,7 +329,7 @@ bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
     s->eager.references = references ? &s->references : NULL;
     s->eager.captured = s->graph;
     if (s->graph != NULL)
-        bg__graph_share_context(s->eager.graph, s->graph);
+        bg__graph_copy_context(s->eager.graph, s->graph);
     return bg__eager_pass_run(&s->eager, s->stream, record, s->function);
 }
 
@@ -346,18 +347,18 @@ bg_status bg__shadow_run_replay(const bg__shadow *s)
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__wait_for_stream(s->stream); /* queued work writes tensors that are restored next */
-        bg__fail_restore(text);
+        bg__error_set_text(text);
         return status;
     }
     waited = bg__wait_for_stream(s->stream);
     if (waited != BG_OK)
-        bg__fail_where("%s, the replay", s->function);
+        bg__error_add_location("%s, the replay", s->function);
     return waited;
 done:
     return status;
 }
 
-static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
+static void swap_kept_calls(bg__pass_calls *kept, bg__pass_calls *calls)
 {
     const bg__pass_calls before = *kept;
     *kept = *calls;
@@ -366,7 +367,7 @@ static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
     bg__pass_calls_clear(calls);
 }
 
-static void keep_inputs(bg__inputs *kept, bg__inputs *inputs)
+static void swap_kept_inputs(bg__inputs *kept, bg__inputs *inputs)
 {
     const bg__inputs before = *kept;
     *kept = *inputs;
@@ -374,13 +375,13 @@ static void keep_inputs(bg__inputs *kept, bg__inputs *inputs)
     bg__inputs_clear(inputs);
 }
 
-bg_status bg__shadow_keep(bg__shadow *s)
+bg_status bg__shadow_keep_eager_run(bg__shadow *s)
 {
     bg__spans written = {0};
     bool fits = true;
     bg_status status;
 
-    BG__TRY(bg__eager_pass_written(&s->eager, &written));
+    BG__TRY(bg__eager_pass_add_outputs(&s->eager, &written));
     for (size_t i = 0; i < s->options.outputs_count; i++)
         BG__TRY(bg__spans_add_tensor(&written, &s->options.outputs[i]));
     if (s->results.count > 0)
@@ -390,9 +391,9 @@ bg_status bg__shadow_keep(bg__shadow *s)
     if (!fits)
         bg__snapshot_free(&s->results);
     BG__TRY(bg__snapshot_add_all(&s->results, &written, s->stream));
-    keep_calls(&s->calls, &s->eager.calls);
-    keep_calls(&s->inner, &s->eager.inner);
-    keep_inputs(&s->inputs, &s->eager.inputs);
+    swap_kept_calls(&s->calls, &s->eager.calls);
+    swap_kept_calls(&s->inner, &s->eager.inner);
+    swap_kept_inputs(&s->inputs, &s->eager.inputs);
     if (s->graph != NULL)
         BG__TRY(bg__shadow_pair_calls(s));
     find_expected(s);
@@ -407,7 +408,7 @@ bg_status bg__shadow_restore(const bg__shadow *s)
     return bg__snapshot_restore(&s->image, NULL, s->stream);
 }
 
-bg_status bg__shadow_any(bg__shadow *s, const char *what, bool *flag)
+bg_status bg__shadow_any_rank(bg__shadow *s, const char *what, bool *flag)
 {
     char text[160];
     snprintf(text, sizeof text, "%s, whether %s", s->function, what);
@@ -420,12 +421,12 @@ bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
     bg_status restored = BG_OK;
 
     snprintf(text, sizeof text, "the end of %s", s->function);
-    status = bg__ranks_finish(&s->ranks, text, status);
+    status = bg__ranks_barrier_after(&s->ranks, text, status);
     snprintf(text, sizeof text, "%s", bg_last_error());
     if (s->stream != NULL) /* otherwise nothing has begun */
         restored = bg__shadow_restore(s);
     if (status != BG_OK)
-        bg__fail_restore(text);
+        bg__error_set_text(text);
     else
         status = restored;
     if (status == BG_OK) {

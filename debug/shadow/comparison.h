@@ -21,7 +21,7 @@ typedef struct bg__shadow_output {
     bool shape;
     bgk_difference difference;
     bool varies; /* two eager runs differ in it: a difference of the replay says nothing */
-    bool told;
+    bool reported;
     bool caused;      /* a call at fault made the difference, by the tensors of calls */
     char causes[300]; /* these calls: "scale#0, add#1" */
     int cause_count;
@@ -73,7 +73,7 @@ typedef struct bg__shadow {
     bg__call_fault *faults;
     size_t fault_count, fault_capacity;
     char earlier[160];        /* the first differing input that no call has written: "x of scale#0"; "": none */
-    bg__relaxed relaxed;      /* relaxes the capture mode of the thread: shadow disturbs no other capture */
+    bg__relaxed_mode relaxed; /* relaxes the capture mode of the thread: shadow disturbs no other capture */
     bool captured_again;      /* the pass was captured again to explain faults */
     bool recaptured;          /* that capture succeeded, for the current faults */
     struct bg__timing *times; /* gets the times of nodes in the next walk; NULL: none are taken */
@@ -95,32 +95,32 @@ bg_status bg__shadow_capture(bg__shadow *shadow, const bg__shadow_pass *pass, co
 bg_status bg__shadow_set_graph(bg__shadow *shadow, bg_graph *graph);
 
 /* Finds the graph's call of that name; NULL: there is none. */
-const bg__call *bg__shadow_call(const bg__shadow *shadow, const char *name);
+const bg__call *bg__shadow_find_call(const bg__shadow *shadow, const char *name);
 
 /* Run the pass eagerly, or replay the graph, and wait. record: keeps copies of outputs and digests of inputs.
  * references: compares ops with their references. */
 bg_status bg__shadow_run_eager(bg__shadow *shadow, bool record, bool references);
 bg_status bg__shadow_run_replay(const bg__shadow *shadow);
 /* Keeps the results of the last eager run. Later runs are compared with them. */
-bg_status bg__shadow_keep(bg__shadow *shadow);
+bg_status bg__shadow_keep_eager_run(bg__shadow *shadow);
 /* Restores memory and waits. */
 bg_status bg__shadow_restore(const bg__shadow *shadow);
 
 /* Compares the outputs of a replay, or of another eager run (eager), with the kept run. Calls each (NULL: none) for
  * each output beyond the tolerance, with found NULL if shapes differ. *beyond: the number of those outputs. */
-bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
-                             bg_status (*each)(bg__shadow *shadow, bg__shadow_output *output,
-                                               const bgk_difference *found),
-                             size_t *beyond);
+bg_status bg__shadow_compare_outputs(bg__shadow *shadow, bool eager,
+                                     bg_status (*each)(bg__shadow *shadow, bg__shadow_output *output,
+                                                       const bgk_difference *found),
+                                     size_t *beyond);
 
 /* The rows of the batch in an output, or all of it. tensor: the output in one run. */
-bg_tensor bg__shadow_rows(const bg__shadow_output *out, const bg_tensor *tensor);
+bg_tensor bg__shadow_batch_rows(const bg__shadow_output *out, const bg_tensor *tensor);
 
 /* Whether two sums of the same numbers in other orders may differ by this much. */
 bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found);
 
 /* Sets *flag if it is set on any rank. what: for messages. */
-bg_status bg__shadow_any(bg__shadow *shadow, const char *what, bool *flag);
+bg_status bg__shadow_any_rank(bg__shadow *shadow, const char *what, bool *flag);
 
 /* Replays the graph call by call, each with the inputs of the kept and recorded eager run, and adds "mismatch-origin"
  * for each call with other outputs (call_findings.c). Memory must be restored before, and is changed afterwards. */
@@ -131,7 +131,7 @@ bg_status bg__shadow_find_suspects(bg__shadow *shadow);
 /* Runs the pass (eager) or the graph twice more, and adds "nondeterministic" with the first op call whose outputs
  * differ. Without such a call, adds it only if `known` says that outputs differ. Memory as for
  * bg__shadow_compare_calls. */
-bg_status bg__shadow_tell_varying(bg__shadow *shadow, bool eager, bool known);
+bg_status bg__shadow_report_nondeterminism(bg__shadow *shadow, bool eager, bool known);
 
 /* Finds the calls that differ from the kept and recorded eager run (judgement.c). If some are new, or if differs says
  * that outputs of the replay differ although no call does, repeats the eager run to find who is not at fault. *found:
@@ -140,7 +140,7 @@ bg_status bg__shadow_judge(bg__shadow *shadow, bool differs, bool *found);
 /* Called in an eager run or a walk after the body of a call that may be a break. If shadow->joins, waits for streams
  * that the body used and did not join to its own, so that later calls can be judged, and records whether there was such
  * work. */
-bg_status bg__shadow_join_break(bg__shadow *shadow, const bg__call *call, const void *args, cudaStream_t stream);
+bg_status bg__shadow_wait_after_break(bg__shadow *shadow, const bg__call *call, const void *args, cudaStream_t stream);
 
 /* Pairs the calls of the kept eager run with those of the graph (flow_findings.c): a call of the graph finds its pair
  * by its own name, even if other calls before it have shifted the numbers in the names. */
@@ -149,6 +149,6 @@ bg_status bg__shadow_pair_calls(bg__shadow *shadow);
 void bg__shadow_unpair_calls(bg__shadow *shadow);
 /* Adds "frozen-control-flow" for each outermost call that only the graph, or only the kept eager run, has
  * (flow_findings.c). */
-void bg__shadow_tell_flow(bg__shadow *shadow);
+void bg__shadow_report_flow(bg__shadow *shadow);
 
 #endif

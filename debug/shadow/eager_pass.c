@@ -13,12 +13,12 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
 {
     pass->before = before;
     pass->inner.begun = true;
-    return bg__graph_of_forward(&pass->graph, name, forward, user, options);
+    return bg__graph_create_forward(&pass->graph, name, forward, user, options);
 }
 
 /* ---- while it runs ---- */
 
-static bg_status before_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+static bg_status record_inputs(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
     bg__eager_pass *pass = user;
     bg__field_tensor t = {0};
@@ -29,7 +29,7 @@ static bg_status before_call(void *user, const bg__call *call, const void *args,
         bool reached;
         if (!t.output || begin == 0 || bg__snapshot_has(pass->before, begin, end))
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (reached)
             BG__TRY(bg__snapshot_add(pass->before, begin, end, stream));
     }
@@ -46,15 +46,15 @@ done:
 
 /* A wait for the device would invalidate a capture. A capture by the program on a non-blocking stream is not
  * detected. */
-bool bg__eager_pass_may_wait(void)
+bool bg__eager_pass_can_synchronize(void)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
-    bg__ignore(error);
-    return error == cudaSuccess && capturing == cudaStreamCaptureStatusNone && !bg__captured_any();
+    bg__clear_cuda_error(error);
+    return error == cudaSuccess && capturing == cudaStreamCaptureStatusNone && !bg__capturing_streams_any();
 }
 
-static bg_status has_wait(const bg__segment *segment, bool *waits)
+static bg_status segment_waits_for_event(const bg__segment *segment, bool *waits)
 {
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
@@ -75,7 +75,7 @@ done:
 }
 
 /* The program may order by such a wait what the call leaves on another stream. */
-bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *call, bool *waits)
+bg_status bg__eager_pass_has_later_wait(const bg_graph *graph, const bg__call *call, bool *waits)
 {
     bool behind = false;
     bg_status status = BG_OK;
@@ -83,24 +83,24 @@ bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *ca
     *waits = false;
     for (int i = 0; graph != NULL && i < bg__graph_step_count(graph) && !*waits; i++) {
         const bg__step_view step = bg__graph_step(graph, i);
-        *waits = behind && step.kind == BG__WAIT;
-        if (behind && step.kind == BG__LAUNCH)
-            BG__TRY(has_wait(bg__graph_segment(graph, step.place), waits));
-        behind |= step.kind == BG__CALL && strcmp(step.call->name, call->name) == 0;
+        *waits = behind && step.kind == BG__STEP_WAIT;
+        if (behind && step.kind == BG__STEP_LAUNCH)
+            BG__TRY(segment_waits_for_event(bg__graph_segment(graph, step.place), waits));
+        behind |= step.kind == BG__STEP_CALL && strcmp(step.call->name, call->name) == 0;
     }
 done:
     return status;
 }
 
-static bg_status after_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+static bg_status record_outputs(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
     bg__eager_pass *pass = user;
     bool waits = false;
     bg_status status = BG_OK;
 
     if (pass->record && call->eager)
-        BG__TRY(bg__eager_pass_is_waited_for(pass->captured, call, &waits));
-    if (waits && bg__eager_pass_may_wait())
+        BG__TRY(bg__eager_pass_has_later_wait(pass->captured, call, &waits));
+    if (waits && bg__eager_pass_can_synchronize())
         BG__TRY(bg__wait_for_device("a shadow"));
     BG__TRY(bg__pass_calls_add(&pass->calls, call, args, pass->record, stream));
     if (pass->also != NULL)
@@ -113,16 +113,16 @@ done:
 
 /* The pass has joined its other streams to this one. Waits also after a failure, since queued work writes tensors that
  * are restored next. */
-static bg_status wait_for(cudaStream_t stream, bg_status status)
+static bg_status wait_after_pass(cudaStream_t stream, bg_status status)
 {
     cudaError_t error = cudaStreamSynchronize(stream);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return status == BG_OK && error != cudaSuccess ? bg__fail_cuda(error, "cudaStreamSynchronize") : status;
 }
 
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function)
 {
-    const bg__watcher watcher = {before_call, after_call, pass};
+    const bg__op_observer watcher = {record_inputs, record_outputs, pass};
     bg_status status;
 
     bg__pass_calls_clear(&pass->calls);
@@ -132,16 +132,16 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
         bg__references_free(pass->references); /* frees what calls that failed have left */
-    bg__pending_note();                        /* forward may have left a CUDA error */
-    status = wait_for(stream, status);
+    bg__foreign_error_note();                  /* forward may have left a CUDA error */
+    status = wait_after_pass(stream, status);
     if (status != BG_OK)
-        bg__fail_where("%s, the pass run eagerly", function);
+        bg__error_add_location("%s, the pass run eagerly", function);
     return status;
 }
 
 /* ---- afterwards ---- */
 
-bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written)
+bg_status bg__eager_pass_add_outputs(const bg__eager_pass *pass, bg__spans *written)
 {
     bg_status status = BG_OK;
 
@@ -153,10 +153,10 @@ bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written)
             bool reached;
             if (!t.output || begin == 0)
                 continue;
-            BG__TRY(bg__driver_generation(t.tensor->data, &generation)); /* 0: the pass has freed it */
+            BG__TRY(bg__driver_get_generation(t.tensor->data, &generation)); /* 0: the pass has freed it */
             reached = generation != 0 && bg__snapshot_has(pass->before, begin, end);
             if (generation != 0 && !reached)
-                BG__TRY(bg__tensor_reach(t.tensor, &reached));
+                BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
             if (reached)
                 BG__TRY(bg__spans_add(written, begin, end));
         }

@@ -16,7 +16,7 @@ typedef struct bg__eager_pass {
     bg__inputs inputs;          /* inputs of all calls */
     const bg_graph *captured;   /* the graph of the same pass; NULL: there is none */
     bool record;
-    const bg__watcher *also; /* another observer of each call; NULL: none */
+    const bg__op_observer *also; /* another observer of each call; NULL: none */
 } bg__eager_pass;
 
 /* before must outlive the pass. Starts zeroed; call bg__eager_pass_free also after a failure. */
@@ -27,11 +27,11 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function);
 /* Whether a later step of graph (NULL: none) waits for an event. The program may order by it what the eager call leaves
  * on another stream: then its outputs are complete only after a wait for the device. */
-bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *call, bool *waits);
+bg_status bg__eager_pass_has_later_wait(const bg_graph *graph, const bg__call *call, bool *waits);
 /* Whether the host may wait for the device now. */
-bool bg__eager_pass_may_wait(void);
+bool bg__eager_pass_can_synchronize(void);
 /* Adds the outputs of the calls that lie in memory that the device can access. */
-bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written);
+bg_status bg__eager_pass_add_outputs(const bg__eager_pass *pass, bg__spans *written);
 void bg__eager_pass_free(bg__eager_pass *pass);
 
 #endif

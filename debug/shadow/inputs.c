@@ -21,7 +21,7 @@ static bg_status queue_digest(const bg__call *call, const bg__field_tensor *t, b
                               cudaStream_t stream)
 {
     const bgk_tolerance exact = {0};
-    const bg_tensor rows = bg__field_of_batch(call, t);
+    const bg_tensor rows = bg__field_batch_rows(call, t);
     cudaError_t error = bgk_compare(room, rows.data, rows.data, bg_tensor_bytes(&rows) / bg_dtype_bytes(rows.dtype),
                                     element_of(&rows), &exact, stream);
     bg_status status;
@@ -29,7 +29,7 @@ static bg_status queue_digest(const bg__call *call, const bg__field_tensor *t, b
     if (error == cudaSuccess)
         return BG_OK;
     status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-    bg__fail_where("the kernel that compares tensors");
+    bg__error_add_location("the kernel that compares tensors");
     return status;
 }
 
@@ -43,14 +43,14 @@ int bg__inputs_count(const bg__call_inputs *c)
 }
 
 /* Allocates a digest for each input. */
-static bg_status take_digests(bg__inputs *inputs, bg__call_inputs *c, cudaStream_t stream)
+static bg_status allocate_digests(bg__inputs *inputs, bg__call_inputs *c, cudaStream_t stream)
 {
     size_t bytes = (size_t)bg__inputs_count(c) * sizeof *c->digests;
     bg_status status = BG_OK;
 
     if (bytes == 0)
         return BG_OK;
-    BG__TRY(bg__chunks_take(&inputs->digests, bytes, (void **)&c->digests));
+    BG__TRY(bg__chunks_allocate(&inputs->digests, bytes, (void **)&c->digests));
     BG__TRY_CUDA(cudaMemsetAsync(c->digests, 0, bytes, stream));
 done:
     return status;
@@ -64,7 +64,7 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
     int number = 0;
     bg_status status;
 
-    BG__TRY(BG__GROW(inputs->list, inputs->count, inputs->capacity, "calls of a pass"));
+    BG__TRY(BG__ARRAY_GROW(inputs->list, inputs->count, inputs->capacity, "calls of a pass"));
     c = &inputs->list[inputs->count];
     *c = (bg__call_inputs){.call = call, .ended = ended, .args = malloc(call->op->args_size)};
     if (c->args == NULL)
@@ -78,12 +78,12 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
     inputs->count++;
     if (!digests)
         return BG_OK;
-    BG__TRY(take_digests(inputs, c, stream));
+    BG__TRY(allocate_digests(inputs, c, stream));
     while (bg__field_tensor_next(call->op, args, &t)) {
         bool reached;
         if (!t.input)
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (reached)
             BG__TRY(queue_digest(call, &t, &c->digests[number], stream));
         c->held |= (uint32_t)reached << number;
@@ -95,7 +95,7 @@ done:
 
 bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name)
 {
-    const bg__call_key *key = bg__call_index_name(&inputs->index, name);
+    const bg__call_key *key = bg__call_index_find_name(&inputs->index, name);
     return key != NULL ? &inputs->list[key - inputs->index.keys] : NULL;
 }
 
@@ -120,8 +120,8 @@ done:
     return status;
 }
 
-bg_status bg__inputs_equal(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
-                           cudaStream_t stream, uint32_t *equal)
+bg_status bg__inputs_compare_digests(const bg__call_inputs *inputs, const void *args, uint32_t which,
+                                     bgk_difference *room, cudaStream_t stream, uint32_t *equal)
 {
     bgk_difference digests[2 * INPUTS_MAX];
     int count;

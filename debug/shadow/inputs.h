@@ -43,8 +43,8 @@ bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name);
 int bg__inputs_count(const bg__call_inputs *inputs);
 /* Compares the inputs in args that `which` selects (a bit for each) with the recorded digests. *equal: a bit for each
  * that is equal. room: device memory for twice as many digests as an op has inputs. Waits for stream. */
-bg_status bg__inputs_equal(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
-                           cudaStream_t stream, uint32_t *equal);
+bg_status bg__inputs_compare_digests(const bg__call_inputs *inputs, const void *args, uint32_t which,
+                                     bgk_difference *room, cudaStream_t stream, uint32_t *equal);
 /* Called before a walk over the graph. */
 void bg__inputs_reset(bg__inputs *inputs);
 void bg__inputs_clear(bg__inputs *inputs);

@@ -9,7 +9,7 @@
 
 /* ---- findings ---- */
 
-static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+static bg_status record_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     (void)s;
     out->differs = true;
@@ -21,7 +21,7 @@ static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
 
 /* If calls at fault have made the difference, the finding names them and is a note: the output itself is not at
  * fault. */
-static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
+static void report_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
     static const char *const in_order =
         "no op call differs when each waits for the one before it: look for a wait that is missing, between the calls "
@@ -35,15 +35,16 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
                                        "bisect)";
     char found[400] = "it has another shape or dtype", because[340] = "";
     bool earlier = !out->caused && s->earlier[0] != '\0';
-    const char *advice = out->caused                              ? ""
-                         : bg__suspects_blame_order(&s->suspects) ? in_order
-                         : earlier                                ? in_work
-                         : bg__faults_known(s->report, NULL)      ? apart
-                                                                  : nowhere;
-    const bg_tensor rows = bg__shadow_rows(out, out->tensor);
+    const char *advice = out->caused                                 ? ""
+                         : bg__suspects_order_is_cause(&s->suspects) ? in_order
+                         : earlier                                   ? in_work
+                         : bg__report_has_cause(s->report, NULL)     ? apart
+                                                                     : nowhere;
+    const bg_tensor rows = bg__shadow_batch_rows(out, out->tensor);
 
-    out->told = true;
-    if (out->call != NULL && bg__faults_known(s->report, out->call)) /* the findings on the call say that it differs */
+    out->reported = true;
+    if (out->call != NULL &&
+        bg__report_has_cause(s->report, out->call)) /* the findings on the call say that it differs */
         return;
     if (out->causes[0] != '\0')
         snprintf(because, sizeof because, ", because of %s", out->causes);
@@ -56,15 +57,15 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
                    "%s differs from the eager pass%s: %s", out->name, because, found);
 }
 
-static bool is_untold(const bg__shadow_output *out)
+static bool is_unreported(const bg__shadow_output *out)
 {
-    return out->differs && !out->told && !out->varies;
+    return out->differs && !out->reported && !out->varies;
 }
 
-bool bg__mismatches_any_untold(const bg__shadow *s)
+bool bg__mismatches_any_unreported(const bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++)
-        if (is_untold(&s->outputs[i]))
+        if (is_unreported(&s->outputs[i]))
             return true;
     return false;
 }
@@ -90,7 +91,7 @@ static void add_cause(bg__shadow_output *out, const char *name)
 
 /* Adds what depends on a call at fault, and on the calls that its race findings name: one call reads too early what the
  * other writes. */
-static bg_status add_reach(bg__shadow *s, const bg__call *call, bg__spans *reached)
+static bg_status add_dependents(bg__shadow *s, const bg__call *call, bg__spans *reached)
 {
     const bg__suspects *suspects = &s->suspects;
     const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
@@ -105,12 +106,12 @@ done:
 }
 
 /* A call that the graph lacks may have written any output, so it is a cause of each. */
-static void add_lacking_calls(bg__shadow *s)
+static void add_missing_calls(bg__shadow *s)
 {
     bg_finding f = BG_FINDING_INIT;
     for (int i = 0; i < bg_report_count(s->report) && bg_report_get(s->report, i, &f) == BG_OK; i++)
         for (size_t k = 0; k < s->output_count && strcmp(f.kind, "frozen-control-flow") == 0; k++)
-            if (is_untold(&s->outputs[k]) && bg__shadow_call(s, f.call) == NULL)
+            if (is_unreported(&s->outputs[k]) && bg__shadow_find_call(s, f.call) == NULL)
                 add_cause(&s->outputs[k], f.call);
 }
 
@@ -127,17 +128,17 @@ static bg_status find_causes(bg__shadow *s)
         out->causes[0] = '\0';
         out->cause_count = 0;
     }
-    add_lacking_calls(s);
+    add_missing_calls(s);
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
         const bg__suspect *suspect = bg__suspects_find(&s->suspects, call->name);
         bool varying = suspect != NULL && bg__suspect_varies_itself(suspect);
-        bool cause = bg__faults_known(s->report, call);
+        bool cause = bg__report_has_cause(s->report, call);
         if (!varying && !cause)
             continue;
-        BG__TRY(add_reach(s, call, &reached));
+        BG__TRY(add_dependents(s, call, &reached));
         for (size_t i = 0; i < s->output_count; i++) {
             bg__shadow_output *out = &s->outputs[i];
-            if (!is_untold(out) || !is_reached(out, &reached))
+            if (!is_unreported(out) || !is_reached(out, &reached))
                 continue;
             out->follows_varying |= varying;
             if (cause)
@@ -152,42 +153,42 @@ done:
 
 /* If all differing calls vary by themselves, an output that also varies in the eager pass is not a fault of the
  * graph. */
-static bool may_vary(const bg__shadow *s, const bg__shadow_output *out)
+static bool may_vary_itself(const bg__shadow *s, const bg__shadow_output *out)
 {
-    return is_untold(out) && bg__suspects_only_vary(&s->suspects);
+    return is_unreported(out) && bg__suspects_all_vary(&s->suspects);
 }
 
-static bg_status note_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+static bg_status record_varying_output(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     (void)found;
-    out->varies |= may_vary(s, out);
+    out->varies |= may_vary_itself(s, out);
     return BG_OK;
 }
 
-bg_status bg__mismatches_tell(bg__shadow *s)
+bg_status bg__mismatches_report(bg__shadow *s)
 {
     enum { TRIES = 8 }; /* two runs may be equal by chance */
     size_t beyond;
     bg_status status = BG_OK;
 
-    if (bg__mismatches_any_untold(s))
+    if (bg__mismatches_any_unreported(s))
         BG__TRY(find_causes(s));
     for (size_t i = 0; i < s->output_count; i++) /* an output that depends on such a call, and on no call at fault */
-        s->outputs[i].varies |= is_untold(&s->outputs[i]) && s->outputs[i].follows_varying && !s->outputs[i].caused;
+        s->outputs[i].varies |= is_unreported(&s->outputs[i]) && s->outputs[i].follows_varying && !s->outputs[i].caused;
     for (int i = 0; i < TRIES; i++) {
         bool again = false;
         for (size_t k = 0; k < s->output_count; k++)
-            again |= may_vary(s, &s->outputs[k]);
-        BG__TRY(bg__shadow_any(s, "outputs vary", &again));
+            again |= may_vary_itself(s, &s->outputs[k]);
+        BG__TRY(bg__shadow_any_rank(s, "outputs vary", &again));
         if (!again)
             break;
         BG__TRY(bg__shadow_run_eager(s, false, false));
-        BG__TRY(bg__shadow_compare(s, true, note_varying, &beyond));
+        BG__TRY(bg__shadow_compare_outputs(s, true, record_varying_output, &beyond));
         BG__TRY(bg__shadow_restore(s));
     }
     for (size_t i = 0; i < s->output_count; i++)
-        if (is_untold(&s->outputs[i]))
-            tell_mismatch(s, &s->outputs[i]);
+        if (is_unreported(&s->outputs[i]))
+            report_mismatch(s, &s->outputs[i]);
 done:
     return status;
 }
@@ -201,38 +202,38 @@ bg_status bg__mismatches_compare(bg__shadow *s, bool *differs)
 
     for (size_t i = 0; i < s->output_count; i++)
         s->outputs[i].differs = false;
-    status = bg__shadow_compare(s, false, note_mismatch, &beyond);
+    status = bg__shadow_compare_outputs(s, false, record_mismatch, &beyond);
     *differs |= beyond > 0;
     return status;
 }
 
-bg_status bg__mismatches_judge(bg__shadow *s, bool recorded, bool differs, bool *found)
+bg_status bg__mismatches_explain(bg__shadow *s, bool recorded, bool differs, bool *found)
 {
     bg_status status;
 
     BG__TRY(bg__shadow_restore(s));
     if (!recorded) {
         BG__TRY(bg__shadow_run_eager(s, true, true));
-        BG__TRY(bg__shadow_keep(s));
+        BG__TRY(bg__shadow_keep_eager_run(s));
         BG__TRY(bg__shadow_restore(s));
     }
     BG__TRY(bg__shadow_judge(s, differs, found));
     if (*found) {
-        bg__suspects_tell_order(&s->suspects, s->graph, s->report);
+        bg__suspects_report_races(&s->suspects, s->graph, s->report);
         BG__TRY(bg__shadow_compare_calls(s));
-        BG__TRY(bg__suspects_tell_repeats(&s->suspects, s->graph, s->report));
+        BG__TRY(bg__suspects_report_varying_calls(&s->suspects, s->graph, s->report));
         BG__TRY(bg__shadow_restore(s));
     }
-    BG__TRY(bg__mismatches_tell(s));
+    BG__TRY(bg__mismatches_report(s));
 done:
     return status;
 }
 
-bg_status bg__mismatches_tell_races(bg__shadow *s)
+bg_status bg__mismatches_report_races(bg__shadow *s)
 {
     bg_status status;
     BG__TRY(bg__suspects_list_races(&s->suspects, s->graph));
-    bg__suspects_tell_order(&s->suspects, s->graph, s->report);
+    bg__suspects_report_races(&s->suspects, s->graph, s->report);
 done:
     return status;
 }

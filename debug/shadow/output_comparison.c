@@ -12,18 +12,18 @@ bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found)
 }
 
 /* The tensor of the output in the last eager run; it may have moved since the kept run. */
-static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
+static const bg_tensor *find_eager_tensor(bg__shadow *s, const bg__shadow_output *out)
 {
     const bg__pass_call *call;
     int place;
     if (out->call == NULL)
         return out->tensor;
     call = bg__pass_calls_find(&s->eager.calls, out->call->name);
-    return call != NULL ? bg__pass_tensor(call, out->field.name, &place) : NULL;
+    return call != NULL ? bg__pass_call_find_tensor(call, out->field.name, &place) : NULL;
 }
 
 /* Outputs that are compared together. */
-typedef struct batch {
+typedef struct comparison_batch {
     bg__shadow_output *outputs[BG__COMPARED_TOGETHER];
     bg_tensor got[BG__COMPARED_TOGETHER]; /* the batch's rows */
     bool same_shape[BG__COMPARED_TOGETHER];
@@ -32,32 +32,32 @@ typedef struct batch {
     bool eager;
     bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found);
     size_t beyond;
-} batch;
+} comparison_batch;
 
-bg_tensor bg__shadow_rows(const bg__shadow_output *out, const bg_tensor *tensor)
+bg_tensor bg__shadow_batch_rows(const bg__shadow_output *out, const bg_tensor *tensor)
 {
     bg__field_tensor field = out->field;
     field.tensor = tensor;
-    return out->call != NULL ? bg__field_of_batch(out->call, &field) : *tensor;
+    return out->call != NULL ? bg__field_batch_rows(out->call, &field) : *tensor;
 }
 
-static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
+static bg_status add_to_batch(bg__shadow *s, comparison_batch *b, bg__shadow_output *out)
 {
-    const bg_tensor *got = b->eager ? find_eager(s, out) : out->tensor;
+    const bg_tensor *got = b->eager ? find_eager_tensor(s, out) : out->tensor;
     bool same_shape, reached = false;
     bg_tensor rows;
     bg_status status = BG_OK;
 
     if (out->expected == NULL || got == NULL)
         return BG_OK;
-    same_shape = bg__tensor_has_shape(out->eager, got);
+    same_shape = bg__tensors_have_same_shape(out->eager, got);
     if (same_shape)
-        BG__TRY(bg__tensor_reach(got, &reached));
+        BG__TRY(bg__tensor_is_accessible(got, &reached));
     if (same_shape && !reached)
         goto done;
     if (b->count == 0)
         BG__TRY(bg__compare_begin(s->room, BG__COMPARED_TOGETHER, s->stream));
-    rows = bg__shadow_rows(out, got);
+    rows = bg__shadow_batch_rows(out, got);
     if (same_shape)
         BG__TRY(bg__compare_queue(&rows, out->expected, rows.data,
                                   bg__tolerances_find(&s->tolerances, out->call, rows.dtype), &s->room[b->count],
@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-static bg_status judge_batch(bg__shadow *s, batch *b)
+static bg_status read_batch(bg__shadow *s, comparison_batch *b)
 {
     bg_status status = BG_OK;
 
@@ -78,7 +78,7 @@ static bg_status judge_batch(bg__shadow *s, batch *b)
     for (size_t i = 0; i < b->count; i++) {
         const bgk_difference *found = b->same_shape[i] ? &b->found[i] : NULL;
         if (found != NULL && !b->eager && !s->noted && b->outputs[i]->call == NULL)
-            BG__TRY(bg__compare_note(s->report, NULL, b->outputs[i]->name, &b->got[i], "eager", found));
+            BG__TRY(bg__comparison_record(s->report, NULL, b->outputs[i]->name, &b->got[i], "eager", found));
         if (found != NULL && found->beyond == 0)
             continue;
         b->beyond++;
@@ -90,19 +90,20 @@ done:
     return status;
 }
 
-bg_status bg__shadow_compare(bg__shadow *s, bool eager,
-                             bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found),
-                             size_t *beyond)
+bg_status bg__shadow_compare_outputs(bg__shadow *s, bool eager,
+                                     bg_status (*each)(bg__shadow *s, bg__shadow_output *out,
+                                                       const bgk_difference *found),
+                                     size_t *beyond)
 {
-    batch b = {.eager = eager, .each = each};
+    comparison_batch b = {.eager = eager, .each = each};
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < s->output_count; i++) {
         BG__TRY(add_to_batch(s, &b, &s->outputs[i]));
         if (b.count == BG__COMPARED_TOGETHER)
-            BG__TRY(judge_batch(s, &b));
+            BG__TRY(read_batch(s, &b));
     }
-    BG__TRY(judge_batch(s, &b));
+    BG__TRY(read_batch(s, &b));
 done:
     *beyond = b.beyond;
     return status;

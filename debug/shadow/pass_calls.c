@@ -5,23 +5,23 @@
 
 /* ---- keeping ---- */
 
-static bool is_kept(const bg__pass_calls *calls, const bg__field_tensor *t)
+static bool is_copied_tensor(const bg__pass_calls *calls, const bg__field_tensor *t)
 {
     return calls->begun ? t->input : t->output;
 }
 
-static bg_status hold_tensors(bg__pass_calls *calls, const bg__pass_call *c, cudaStream_t stream)
+static bg_status copy_tensors(bg__pass_calls *calls, const bg__pass_call *c, cudaStream_t stream)
 {
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
     for (int i = 0; bg__field_tensor_next(c->call->op, c->args, &t); i++) {
         bool reached = false;
-        if (is_kept(calls, &t))
-            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (is_copied_tensor(calls, &t))
+            BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (!reached)
             continue;
-        BG__TRY(bg__chunks_take(&calls->copies, bg_tensor_bytes(t.tensor), &c->held[i]));
+        BG__TRY(bg__chunks_allocate(&calls->copies, bg_tensor_bytes(t.tensor), &c->held[i]));
         BG__TRY_CUDA(cudaMemcpyAsync(c->held[i], t.tensor->data, bg_tensor_bytes(t.tensor), cudaMemcpyDefault, stream));
     }
 done:
@@ -34,7 +34,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
     bg__pass_call *c;
     bg_status status;
 
-    BG__TRY(BG__GROW(calls->list, calls->count, calls->capacity, "calls of a pass"));
+    BG__TRY(BG__ARRAY_GROW(calls->list, calls->count, calls->capacity, "calls of a pass"));
     c = &calls->list[calls->count];
     *c = (bg__pass_call){.call = call, .tensors = bg__field_tensor_count(call->op, args)};
     c->args = malloc(call->op->args_size);
@@ -51,7 +51,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
     memcpy(c->args, args, call->op->args_size);
     calls->count++;
     if (hold)
-        status = hold_tensors(calls, c, stream);
+        status = copy_tensors(calls, c, stream);
 done:
     return status;
 }
@@ -79,11 +79,11 @@ void bg__pass_calls_free(bg__pass_calls *calls)
 
 const bg__pass_call *bg__pass_calls_find(const bg__pass_calls *calls, const char *name)
 {
-    const bg__call_key *key = bg__call_index_name(&calls->index, name);
+    const bg__call_key *key = bg__call_index_find_name(&calls->index, name);
     return key != NULL ? &calls->list[key - calls->index.keys] : NULL;
 }
 
-const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place)
+const bg_tensor *bg__pass_call_find_tensor(const bg__pass_call *call, const char *field, int *place)
 {
     bg__field_tensor t = {0};
     for (*place = 0; bg__field_tensor_next(call->call->op, call->args, &t); ++*place)
@@ -100,7 +100,7 @@ static bool is_shorter(const bg_op *op, const bg_tensor *tensor, const bg_tensor
     if (!op->attributes_.allow_fewer_rows || tensor->rank == 0 || tensor->dim[0] > than->dim[0])
         return false;
     same.dim[0] = tensor->dim[0];
-    return bg__tensor_has_shape(&same, tensor);
+    return bg__tensors_have_same_shape(&same, tensor);
 }
 
 static bg_status compare_tensor(const bg__pass_call *kept, const bg__call *call, const bg__field_tensor *field,
@@ -110,12 +110,12 @@ static bg_status compare_tensor(const bg__pass_call *kept, const bg__call *call,
     bg_status status = BG_OK;
     int place;
 
-    d.tensor = bg__pass_tensor(kept, field->name, &place);
+    d.tensor = bg__pass_call_find_tensor(kept, field->name, &place);
     d.held = d.tensor != NULL ? kept->held[place] : NULL;
     if (d.held == NULL)
         return BG_OK;
-    d.shape = !bg__tensor_has_shape(d.tensor, field->tensor) && !is_shorter(call->op, field->tensor, d.tensor);
-    d.compared = bg__field_of_batch(call, field);
+    d.shape = !bg__tensors_have_same_shape(d.tensor, field->tensor) && !is_shorter(call->op, field->tensor, d.tensor);
+    d.compared = bg__field_batch_rows(call, field);
     if (!d.shape)
         BG__TRY(bg__compare(&d.compared, d.held, d.compared.data,
                             bg__tolerances_find(c->tolerances, call, d.tensor->dtype), c->room, c->stream, &d.found));
@@ -127,7 +127,7 @@ done:
 /* Finds the same call in another run of the same side; otherwise finds it by its name. */
 static const bg__pass_call *find_call(const bg__pass_calls *calls, const bg__call *call)
 {
-    const bg__call_key *key = bg__call_index_call(&calls->index, call);
+    const bg__call_key *key = bg__call_index_find_call(&calls->index, call);
     return key != NULL ? &calls->list[key - calls->index.keys] : bg__pass_calls_find(calls, call->name);
 }
 
@@ -141,9 +141,9 @@ bg_status bg__pass_calls_compare(const bg__pass_calls *calls, const bg__call *ca
 
     while (kept != NULL && bg__field_tensor_next(call->op, args, &t)) {
         bool reached;
-        if (!is_kept(calls, &t) || (skip != NULL && skip(call, t.tensor)))
+        if (!is_copied_tensor(calls, &t) || (skip != NULL && skip(call, t.tensor)))
             continue;
-        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (reached)
             BG__TRY(compare_tensor(kept, call, &t, comparison));
     }

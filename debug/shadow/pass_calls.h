@@ -30,7 +30,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
 /* NULL: no call has that name. */
 const bg__pass_call *bg__pass_calls_find(const bg__pass_calls *calls, const char *name);
 /* The tensor of that field; *place: its index in held. NULL: there is none. */
-const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place);
+const bg_tensor *bg__pass_call_find_tensor(const bg__pass_call *call, const char *field, int *place);
 void bg__pass_calls_clear(bg__pass_calls *calls);
 void bg__pass_calls_free(bg__pass_calls *calls);
 

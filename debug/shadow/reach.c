@@ -9,7 +9,7 @@ typedef struct reach {
     bg__spans now;     /* memory that depends on it after the calls visited */
 } reach;
 
-static bool reads(const reach *r, const bg__call *call, const void *args)
+static bool reads_reached(const reach *r, const bg__call *call, const void *args)
 {
     bg__field_tensor t = {0};
     while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
@@ -51,18 +51,18 @@ done:
 }
 
 /* *hit: the call is `from`, or it or a call inside it reads memory that depends on `from`. */
-static bg_status follow(reach *r, const bg__call *call, bool inside, bool *hit)
+static bg_status follow_call(reach *r, const bg__call *call, bool inside, bool *hit)
 {
     const void *args = call->op != NULL ? bg__graph_call_args(r->graph, call) : NULL;
     bg_status status = BG_OK;
 
     inside |= call == r->from;
-    *hit = inside || reads(r, call, args);
+    *hit = inside || reads_reached(r, call, args);
     if (!*hit && r->now.count > 0)
         BG__TRY(remove_outputs(r, call, args));
     for (const bg__call *child = call->child; child != NULL; child = child->next) {
         bool in_child;
-        BG__TRY(follow(r, child, inside, &in_child));
+        BG__TRY(follow_call(r, child, inside, &in_child));
         *hit |= in_child;
     }
     if (*hit)
@@ -79,7 +79,7 @@ bg_status bg__reach_add(bg__spans *reached, const bg_graph *graph, const bg__cal
     bool hit;
     bg_status status;
 
-    BG__TRY(follow(&r, bg__graph_root(graph), false, &hit));
+    BG__TRY(follow_call(&r, bg__graph_root(graph), false, &hit));
     BG__TRY(bg__spans_add_all(reached, &r.now));
 done:
     bg__spans_free(&r.now);

@@ -5,7 +5,7 @@
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
-static void pop(bg__references *r)
+static void pop_call(bg__references *r)
 {
     bg__reference_call *c = &r->stack[--r->count];
     for (int i = 0; i < c->tensors; i++)
@@ -13,12 +13,12 @@ static void pop(bg__references *r)
     free(c->inputs);
 }
 
-static bg_status push(bg__references *r, const bg__call *call, const void *args)
+static bg_status push_call(bg__references *r, const bg__call *call, const void *args)
 {
     bg__reference_call c = {.call = call, .tensors = bg__field_tensor_count(call->op, args)};
     bg_status status;
 
-    BG__TRY(BG__GROW(r->stack, r->count, r->capacity, "calls of references"));
+    BG__TRY(BG__ARRAY_GROW(r->stack, r->count, r->capacity, "calls of references"));
     BG__TRY(BG__ALLOCATE(c.inputs, c.tensors, "inputs of a reference"));
     r->stack[r->count++] = c;
 done:
@@ -44,12 +44,12 @@ bg_status bg__references_before(bg__references *r, const bg__call *call, const v
 
     if (call->op->attributes_.reference == NULL)
         return BG_OK;
-    BG__TRY(push(r, call, args));
+    BG__TRY(push_call(r, call, args));
     for (int i = 0; bg__field_tensor_next(call->op, args, &t); i++) {
         void **input = &r->stack[r->count - 1].inputs[i];
         bool reached = false;
         if (is_overwritten(call->op, args, &t))
-            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+            BG__TRY(bg__tensor_is_accessible(t.tensor, &reached));
         if (!reached)
             continue;
         BG__TRY(bg__device_alloc(bg_tensor_bytes(t.tensor), input));
@@ -61,7 +61,7 @@ done:
 
 /* Points args to the copies, so that the reference does not change the outputs of the op, with which the pass
  * continues. An output without memory before the call gets some. */
-static bg_status give_tensors(const bg__reference_call *c, void *args)
+static bg_status redirect_tensors(const bg__reference_call *c, void *args)
 {
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
@@ -86,21 +86,21 @@ static bg_status compare_outputs(const bg__references *r, const bg__call *call, 
 
     while (bg__field_tensor_next(call->op, args, &a) && bg__field_tensor_next(call->op, theirs, &b)) {
         const bg_tolerance *tolerance = bg__tolerances_find(r->tolerances, call, a.tensor->dtype);
-        const bg_tensor rows = bg__field_of_batch(call, &a);
+        const bg_tensor rows = bg__field_batch_rows(call, &a);
         bgk_difference found;
         char text[300];
         bool reached = false;
         if (a.output)
-            BG__TRY(bg__tensor_reach(a.tensor, &reached));
+            BG__TRY(bg__tensor_is_accessible(a.tensor, &reached));
         if (!reached)
             continue;
-        if (!bg__tensor_has_shape(a.tensor, b.tensor) || b.tensor->data == NULL) {
+        if (!bg__tensors_have_same_shape(a.tensor, b.tensor) || b.tensor->data == NULL) {
             bg__report_add(r->report, "differs-from-reference", BG_FAULT, call, a.tensor->data, "",
                            "%s of %s has another shape or dtype than that of its reference", a.name, call->name);
             continue;
         }
         BG__TRY(bg__compare(&rows, b.tensor->data, rows.data, tolerance, r->room, stream, &found));
-        BG__TRY(bg__compare_note(r->report, call, a.name, &rows, "reference", &found));
+        BG__TRY(bg__comparison_record(r->report, call, a.name, &rows, "reference", &found));
         if (found.beyond > 0)
             bg__report_add(r->report, "differs-from-reference", BG_FAULT, call, a.tensor->data,
                            "the op itself is wrong, whether it is captured or eager: correct it, or its reference",
@@ -117,22 +117,22 @@ static bg_status run_reference(const bg__call *call, void *args, cudaStream_t st
     bg__thread *self = bg__thread_self();
     bg__call *outer = self->call, plain = {.op = call->op, .site = call->site, .stream = stream, .segment = -1};
     bg_phase phase = self->phase;
-    const bg__watcher *watcher = self->watcher;
+    const bg__op_observer *watcher = self->watcher;
     bg_status status;
 
     self->call = &plain;
     self->phase = BG_PHASE_PLAIN;
     self->watcher = NULL;
-    status = bg__plain_memory(&plain);
+    status = bg__plain_call_get_blocks(&plain);
     if (status == BG_OK)
-        status = bg__call_body(&plain, call->op->attributes_.reference, args, stream);
+        status = bg__call_run_body(&plain, call->op->attributes_.reference, args, stream);
     self->call = outer;
     self->phase = phase;
     self->watcher = watcher;
     if (status != BG_OK) {
         if (bg_last_error()[0] == '\0')
             bg__fail(status, "it returned %s (%s)", bg_status_name(status), bg_status_text(status));
-        bg__fail_where("the reference of %s, for call %s", call->op->name, call->name);
+        bg__error_add_location("the reference of %s, for call %s", call->op->name, call->name);
     }
     return status;
 }
@@ -145,16 +145,16 @@ bg_status bg__references_after(bg__references *r, const bg__call *call, const vo
     if (call->op->attributes_.reference == NULL)
         return BG_OK;
     while (r->count > 1 && r->stack[r->count - 1].call != call) /* removes inner calls that failed */
-        pop(r);
+        pop_call(r);
     theirs = malloc(call->op->args_size);
     if (theirs == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a reference's call");
     memcpy(theirs, args, call->op->args_size);
-    BG__TRY(give_tensors(&r->stack[r->count - 1], theirs));
+    BG__TRY(redirect_tensors(&r->stack[r->count - 1], theirs));
     BG__TRY(run_reference(call, theirs, stream));
     BG__TRY(compare_outputs(r, call, args, theirs, stream));
 done:
-    pop(r);
+    pop_call(r);
     free(theirs);
     return status;
 }
@@ -162,7 +162,7 @@ done:
 void bg__references_free(bg__references *r)
 {
     while (r->count > 0)
-        pop(r);
+        pop_call(r);
     free(r->stack);
     r->stack = NULL;
     r->capacity = 0;

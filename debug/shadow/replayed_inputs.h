@@ -6,13 +6,13 @@
 
 /* Compares the inputs of a call of the graph that is about to begin with those of the same call in the eager run. An
  * input that differs, and that an earlier call of the eager run wrote, is set to the output of that call. */
-bg_status bg__inputs_check(bg__shadow *shadow, const bg__call *call, const void *args);
+bg_status bg__inputs_compare(bg__shadow *shadow, const bg__call *call, const void *args);
 
 /* The tensor of that field in the eager pass; NULL: it was no tensor there. */
-const bg_tensor *bg__input_find(const bg__call_inputs *inputs, const char *field);
+const bg_tensor *bg__eager_input_find(const bg__call_inputs *inputs, const char *field);
 /* Whether an earlier call of the eager pass has written the tensor. */
-bool bg__input_is_written(const bg__shadow *shadow, const bg__call_inputs *inputs, const bg_tensor *tensor);
+bool bg__eager_input_is_written(const bg__shadow *shadow, const bg__call_inputs *inputs, const bg_tensor *tensor);
 /* The advice of findings on arguments that the program may have changed by bg_graph_args. */
-extern const char bg__changed_advice[];
+extern const char bg__exposed_args_advice[];
 
 #endif

@@ -4,7 +4,7 @@
 #include "debug/graph/tools.h"
 #include "debug/report/outline.h"
 
-static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+static bg_status report_varying_output(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     static const char *const advice =
         "list what the pass keeps from run to run in options.state; sums by atomics may also differ";
@@ -27,7 +27,7 @@ static bg_status replay_and_compare(bg__shadow *s, bool *differs)
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(bg__shadow_run_replay(s));
     BG__TRY(bg__mismatches_compare(s, differs));
-    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+    BG__TRY(bg__shadow_any_rank(s, "the replay differs", differs));
 done:
     return status;
 }
@@ -40,34 +40,34 @@ static bg_status repeat_passes(bg__shadow *s, bool *differs)
     for (int i = 1; i < s->options.repeats; i++) {
         BG__TRY(bg__shadow_restore(s));
         BG__TRY(bg__shadow_run_eager(s, false, false));
-        BG__TRY(bg__shadow_compare(s, true, tell_varying, &beyond));
+        BG__TRY(bg__shadow_compare_outputs(s, true, report_varying_output, &beyond));
         BG__TRY(replay_and_compare(s, differs));
         BG__TRY(bg__shadow_restore(s));
-        BG__TRY(bg__mismatches_tell(s));
+        BG__TRY(bg__mismatches_report(s));
     }
 done:
     return status;
 }
 
-static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
+static bg_status compare_pass(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
 {
     bool every_call = !s->options.outputs_only, differs = false, found = false, judged;
     bg_status status;
 
     BG__TRY(bg__shadow_run_eager(s, every_call, every_call));
-    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_keep_eager_run(s));
     BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
     BG__TRY(bg__shadow_set_graph(s, *graph));
-    BG__TRY(bg__outline_note(s->report, *graph));
-    bg__shadow_tell_flow(s);
+    BG__TRY(bg__report_add_outline(s->report, *graph));
+    bg__shadow_report_flow(s);
     BG__TRY(replay_and_compare(s, &differs));
     judged = every_call || differs;
     if (judged)
-        BG__TRY(bg__mismatches_judge(s, every_call, differs, &found));
-    BG__TRY(bg__mismatches_tell_races(s));
+        BG__TRY(bg__mismatches_explain(s, every_call, differs, &found));
+    BG__TRY(bg__mismatches_report_races(s));
     BG__TRY(repeat_passes(s, &differs));
     if (!judged && differs) /* only a repetition differs */
-        BG__TRY(bg__mismatches_judge(s, false, true, &found));
+        BG__TRY(bg__mismatches_explain(s, false, true, &found));
 done:
     return status;
 }
@@ -84,13 +84,13 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__NEED(report);
     *report = NULL;
     BG__NEED(forward);
-    bg__pending_note();
+    bg__foreign_error_note();
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_shadow")); /* for work that uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
     in_tool = bg__tool_enter();
-    status = shadow(&s, &pass, &graph);
+    status = compare_pass(&s, &pass, &graph);
     bg__tool_leave(in_tool);
 done:
     status = bg__shadow_finish(&s, status, report);

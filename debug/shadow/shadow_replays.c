@@ -51,7 +51,7 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
     BG__TRY(bg__env_choice("BG_SHADOW", &mode));
     if (mode == NOT_SHADOWED || (tools != NULL && tools->stepping != NULL))
         goto done;
-    bg__process_report_shadow_graph(forward != NULL);
+    bg__process_report_count_shadow_graph(forward != NULL);
     if (forward == NULL)
         goto done;
     BG__TRY(bg__tools_get(graph, &tools));
@@ -94,7 +94,7 @@ static bg_status wait_for_default_stream(cudaStream_t stream)
     cudaEvent_t event = NULL;
     bg_status status = BG_OK;
 
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess || capturing != cudaStreamCaptureStatusNone)
         return BG_OK;
     BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -108,7 +108,7 @@ done:
 
 /* Copies the current contents of memory, from which both runs begin. bg_graph_args may have changed what the graph
  * writes since the last replay. */
-static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
+static bg_status snapshot_memory(struct bg__replay_shadow *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
     bg__footprint footprint = {0};
@@ -116,7 +116,7 @@ static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
 
     BG__TRY(wait_for_default_stream(s->stream));
     BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
-    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(bg__footprint_compute(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
     BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
 done:
@@ -125,11 +125,11 @@ done:
 }
 
 /* Shares a failure with all ranks, so that no rank continues alone. */
-static bg_status share(bg__shadow *s, const char *what, bg_status status)
+static bg_status share_status(bg__shadow *s, const char *what, bg_status status)
 {
     char text[200];
     snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, bg__graph_name(s->graph));
-    return bg__ranks_share(&s->ranks, text, status);
+    return bg__ranks_share_failure(&s->ranks, text, status);
 }
 
 /* Runs the last replay, once with times for the report. If times cannot be taken, the replay runs again without them,
@@ -143,7 +143,7 @@ static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
     g->timed = true;
     if (timings != NULL) {
         bg__timing_sort_nodes(&g->nodes);
-        status = share(s, "a replay with times", bg__timings_take(graph, s->stream, &g->nodes, timings));
+        status = share_status(s, "a replay with times", bg__timings_measure(graph, s->stream, &g->nodes, timings));
         bg__timing_free(&g->nodes);
         if (status == BG_OK)
             return BG_OK;
@@ -163,17 +163,17 @@ static bg_status run_eager(struct bg__replay_shadow *g, bg_graph *graph)
     bg_status status;
 
     g->known = false;
-    BG__TRY(take_image(g, graph));
+    BG__TRY(snapshot_memory(g, graph));
     g->known = true;
     BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
-    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_keep_eager_run(s));
     BG__TRY(bg__shadow_restore(s));
     if (!g->begun) {
         BG__TRY(bg__shadow_set_graph(s, graph));
-        BG__TRY(bg__outline_note(s->report, graph));
+        BG__TRY(bg__report_add_outline(s->report, graph));
         g->begun = true;
     }
-    bg__shadow_tell_flow(s);
+    bg__shadow_report_flow(s);
 done:
     return status;
 }
@@ -184,30 +184,31 @@ static bg_status compare_replay(bg__shadow *s, bool *differs, bool *fresh)
     bg_status status;
 
     *differs = false;
-    BG__TRY(share(s, "the comparison", bg__mismatches_compare(s, differs)));
-    *fresh = bg__mismatches_any_untold(s);
-    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
-    BG__TRY(bg__shadow_any(s, "new outputs differ", fresh));
+    BG__TRY(share_status(s, "the comparison", bg__mismatches_compare(s, differs)));
+    *fresh = bg__mismatches_any_unreported(s);
+    BG__TRY(bg__shadow_any_rank(s, "the replay differs", differs));
+    BG__TRY(bg__shadow_any_rank(s, "new outputs differ", fresh));
 done:
     return status;
 }
 
 /* Compares call by call, and reports the calls at fault. */
-static bg_status explain(struct bg__replay_shadow *g, bool differs)
+static bg_status report_causes(struct bg__replay_shadow *g, bool differs)
 {
     bg__shadow *s = &g->shadow;
     bool found = false;
     bg_status status;
 
     s->times = g->timed ? NULL : &g->nodes;
-    status = bg__mismatches_judge(s, g->every_call, differs, &found);
+    status = bg__mismatches_explain(s, g->every_call, differs, &found);
     s->times = NULL;
-    BG__TRY(share(s, "the walk", status));
+    BG__TRY(share_status(s, "the walk", status));
     if (found) {
-        if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* otherwise that is the cause */
-            BG__TRY(bg__suspects_tell_varying(&s->suspects, s->graph, s->report));
+        if (!g->varied && s->earlier[0] == '\0' &&
+            !bg__report_is_explained(s->report)) /* otherwise that is the cause */
+            BG__TRY(bg__suspects_report_first_varying(&s->suspects, s->graph, s->report));
         g->varied = true;
-        BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
+        BG__TRY(share_status(s, "the restoration", bg__shadow_restore(s)));
     }
 done:
     return status;
@@ -220,16 +221,16 @@ static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_
     bool differs, fresh;
     bg_status status;
 
-    BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
-    *replayed = share(s, "a replay", bg__shadow_run_replay(s));
+    BG__TRY(share_status(s, "the eager pass", run_eager(g, graph)));
+    *replayed = share_status(s, "a replay", bg__shadow_run_replay(s));
     if (*replayed != BG_OK)
         return BG_OK;
     BG__TRY(compare_replay(s, &differs, &fresh));
     if (g->every_call || fresh) {
-        BG__TRY(explain(g, differs));
+        BG__TRY(report_causes(g, differs));
         *replayed = run_last_replay(g, graph);
     }
-    BG__TRY(share(s, "the races", bg__mismatches_tell_races(s)));
+    BG__TRY(share_status(s, "the races", bg__mismatches_report_races(s)));
 done:
     return status;
 }
@@ -255,16 +256,16 @@ bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
     bool in_tool = bg__tool_enter();
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg_status status, replayed = BG_OK;
 
     g->shadow.stream = stream;
-    BG__TRY(bg__relax_begin(&g->shadow.relaxed)); /* other captures may be running */
+    BG__TRY(bg__relaxed_mode_begin(&g->shadow.relaxed)); /* other captures may be running */
     status = shadow_replay(g, graph, &replayed);
 done:
-    bg__relax_end(g->shadow.relaxed);
+    bg__relaxed_mode_end(g->shadow.relaxed);
     bg__tool_leave(in_tool);
-    bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
+    bg__process_report_count_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
     if (status == BG_OK && replayed == BG_OK && !g->empty && compared_nothing(&g->shadow)) {
         bg__warn("BG_SHADOW: %s: no op call has an output (BG_OUT, BG_INOUT), so that a replay has nothing to compare",
                  bg__graph_name(graph));
@@ -280,6 +281,6 @@ done:
     if (bg__report_print_new(g->shadow.report, stderr))
         bg__process_report_add(g->shadow.report);
     if (replayed == BG_OK)
-        bg__fail_unhide(hidden);
+        bg__error_restore(hidden);
     return replayed;
 }

@@ -9,18 +9,18 @@
 
 bg__suspect *bg__suspects_find(const bg__suspects *s, const char *name)
 {
-    const bg__call_key *key = bg__call_index_name(&s->index, name);
+    const bg__call_key *key = bg__call_index_find_name(&s->index, name);
     return key != NULL ? &s->list[key - s->index.keys] : NULL;
 }
 
-bg_status bg__suspects_get(bg__suspects *s, const bg__call *call, bg__suspect **suspect)
+bg_status bg__suspects_find_or_add(bg__suspects *s, const bg__call *call, bg__suspect **suspect)
 {
     bg_status status = BG_OK;
 
     *suspect = bg__suspects_find(s, call->name);
     if (*suspect != NULL)
         return BG_OK;
-    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "calls that differ"));
+    BG__TRY(BG__ARRAY_GROW(s->list, s->count, s->capacity, "calls that differ"));
     BG__TRY(bg__call_index_add(&s->index, call->name, call));
     *suspect = &s->list[s->count++];
     **suspect = (bg__suspect){.call = call};
@@ -41,7 +41,7 @@ void bg__suspects_free(bg__suspects *s)
 static void add_race(void *user, const bg__race *race)
 {
     bg__suspects *s = user;
-    bg_status status = BG__GROW(s->races, s->race_count, s->race_capacity, "races");
+    bg_status status = BG__ARRAY_GROW(s->races, s->race_count, s->race_capacity, "races");
     if (status == BG_OK)
         s->races[s->race_count++] = *race;
     else
@@ -61,13 +61,13 @@ done:
     return status;
 }
 
-static bool is_of(const bg__race *race, const bg__call *call)
+static bool is_race_of_call(const bg__race *race, const bg__call *call)
 {
     return strcmp(race->earlier.call->name, call->name) == 0 || strcmp(race->later.call->name, call->name) == 0;
 }
 
 /* Whether the call comes after the race's earlier call, and reads the bytes that both access. */
-static bool reads_after(const bg__race *race, const bg__call *call, const void *args)
+static bool reads_raced_memory(const bg__race *race, const bg__call *call, const void *args)
 {
     const bg__call *from = race->earlier.call;
     bg__field_tensor t = {0};
@@ -108,7 +108,7 @@ static bool reads_outputs(const bg_graph *graph, const bg__call *writer, const b
 /* Whether the reader got other inputs than the kept copies, since late work changed the output of a call after its
  * readers had read it. The reader is not at fault if it gives the same result from the copy in an eager run and in the
  * graph. */
-static bool got_something_else(const bg__suspects *s, const bg_graph *graph, const bg__suspect *reader)
+static bool got_other_inputs(const bg__suspects *s, const bg_graph *graph, const bg__suspect *reader)
 {
     for (size_t i = 0; reader->varies && reader->repeated == reader->digests[0] && i < s->count; i++) {
         const bg__suspect *writer = &s->list[i];
@@ -119,20 +119,21 @@ static bool got_something_else(const bg__suspects *s, const bg_graph *graph, con
     return false;
 }
 
-bool bg__suspects_excuse(const bg__suspects *s, const bg_graph *graph, const bg__call *call)
+bool bg__suspects_is_excused(const bg__suspects *s, const bg_graph *graph, const bg__call *call)
 {
     const bg__suspect *suspect = bg__suspects_find(s, call->name);
 
     if (suspect != NULL &&
-        (suspect->not_joined || bg__suspect_varies_itself(suspect) || got_something_else(s, graph, suspect)))
+        (suspect->not_joined || bg__suspect_varies_itself(suspect) || got_other_inputs(s, graph, suspect)))
         return true;
     for (size_t i = 0; i < s->race_count; i++)
-        if (is_of(&s->races[i], call) || reads_after(&s->races[i], call, bg__graph_call_args(graph, call)))
+        if (is_race_of_call(&s->races[i], call) ||
+            reads_raced_memory(&s->races[i], call, bg__graph_call_args(graph, call)))
             return true;
     return false;
 }
 
-bool bg__suspects_only_vary(const bg__suspects *s)
+bool bg__suspects_all_vary(const bg__suspects *s)
 {
     bool any = false;
     for (size_t i = 0; i < s->count; i++) {
@@ -146,21 +147,21 @@ bool bg__suspects_only_vary(const bg__suspects *s)
 /* ---- findings ---- */
 
 /* Whether the race may explain a difference: the finding is a fault then, and a warning otherwise. */
-static bool is_involved(const bg__suspects *s, const bg__race *race)
+static bool is_possible_cause(const bg__suspects *s, const bg__race *race)
 {
     for (size_t i = 0; i < s->count; i++)
-        if ((s->list[i].differs || s->list[i].varies) && is_of(race, s->list[i].call))
+        if ((s->list[i].differs || s->list[i].varies) && is_race_of_call(race, s->list[i].call))
             return true;
     return s->order;
 }
 
-bool bg__suspects_blame_order(const bg__suspects *s)
+bool bg__suspects_order_is_cause(const bg__suspects *s)
 {
     for (size_t i = 0; i < s->count; i++)
         if (s->list[i].not_joined)
             return true;
     for (size_t i = 0; i < s->race_count; i++)
-        if (is_involved(s, &s->races[i]))
+        if (is_possible_cause(s, &s->races[i]))
             return true;
     return s->order;
 }
@@ -180,7 +181,7 @@ static bool may_be_waited_for(const bg_graph *graph, const bg__call *writer)
     return false;
 }
 
-void bg__suspects_tell_order(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+void bg__suspects_report_races(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
     for (size_t i = 0; i < s->count; i++) {
         const bg__suspect *suspect = &s->list[i];
@@ -196,10 +197,10 @@ void bg__suspects_tell_order(const bg__suspects *s, const bg_graph *graph, bg_re
                                     : "later calls may read too early");
     }
     for (size_t i = 0; i < s->race_count; i++)
-        bg__report_race(report, is_involved(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
+        bg__report_race(report, is_possible_cause(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
 }
 
-static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
+static void report_not_repeatable(const bg__suspect *suspect, bg_report *report)
 {
     bg__report_add(report, "not-repeatable", BG_NOTE, suspect->call, NULL,
                    "this is right if it keeps state (a counter, an allocator, a random generator), and wrong if it "
@@ -226,7 +227,7 @@ static bg_status find_host_function(const bg_graph *graph, const bg__call *call,
     bg_status status;
 
     text[0] = '\0';
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0, count = count_nodes_up_to(&nodes, call); text[0] == '\0' && i < count; i++) {
         const bg__node *node = &nodes.node[i];
         if (node->type == cudaGraphNodeTypeHost)
@@ -239,7 +240,7 @@ done:
     return status;
 }
 
-static bg_status tell_nondeterministic(const bg__suspect *suspect, const bg_graph *graph, bg_report *report)
+static bg_status report_nondeterministic(const bg__suspect *suspect, const bg_graph *graph, bg_report *report)
 {
     char host[300];
     bg_status status;
@@ -258,7 +259,7 @@ done:
     return status;
 }
 
-bg_status bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+bg_status bg__suspects_report_varying_calls(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
     bg_status status = BG_OK;
 
@@ -266,21 +267,21 @@ bg_status bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
         if (suspect == NULL || suspect->not_joined || !bg__suspect_varies_itself(suspect))
             continue;
-        if (call->eager && !bg__report_has(report, "not-repeatable", call->name))
-            tell_not_repeatable(suspect, report);
-        else if (!call->eager && !bg__report_has(report, "nondeterministic", call->name))
-            BG__TRY(tell_nondeterministic(suspect, graph, report));
+        if (call->eager && !bg__report_has_finding(report, "not-repeatable", call->name))
+            report_not_repeatable(suspect, report);
+        else if (!call->eager && !bg__report_has_finding(report, "nondeterministic", call->name))
+            BG__TRY(report_nondeterministic(suspect, graph, report));
     }
 done:
     return status;
 }
 
-bg_status bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+bg_status bg__suspects_report_first_varying(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
-        if (suspect != NULL && suspect->varies && !bg__suspects_excuse(s, graph, call))
-            return tell_nondeterministic(suspect, graph, report);
+        if (suspect != NULL && suspect->varies && !bg__suspects_is_excused(s, graph, call))
+            return report_nondeterministic(suspect, graph, report);
     }
     return BG_OK;
 }

@@ -40,7 +40,7 @@ typedef struct bg__suspects {
 /* NULL: no such call is suspected. */
 bg__suspect *bg__suspects_find(const bg__suspects *suspects, const char *name);
 /* Finds the suspect of that name, or adds it. *suspect is valid until the next one is added. */
-bg_status bg__suspects_get(bg__suspects *suspects, const bg__call *call, bg__suspect **suspect);
+bg_status bg__suspects_find_or_add(bg__suspects *suspects, const bg__call *call, bg__suspect **suspect);
 void bg__suspects_free(bg__suspects *suspects);
 
 bg_status bg__suspects_list_races(bg__suspects *suspects, const bg_graph *graph);
@@ -50,17 +50,17 @@ bg_status bg__suspects_list_races(bg__suspects *suspects, const bg_graph *graph)
 bool bg__suspect_varies_itself(const bg__suspect *suspect);
 /* Whether a difference of the call says nothing about the graph: the call varies by itself, or depends on calls without
  * an order, or on work that is not joined. */
-bool bg__suspects_excuse(const bg__suspects *suspects, const bg_graph *graph, const bg__call *call);
+bool bg__suspects_is_excused(const bg__suspects *suspects, const bg_graph *graph, const bg__call *call);
 /* Whether there are calls that differ or vary, and all of them vary by themselves. */
-bool bg__suspects_only_vary(const bg__suspects *suspects);
+bool bg__suspects_all_vary(const bg__suspects *suspects);
 
 /* Whether calls that do not wait for each other explain the difference, as far as known. */
-bool bg__suspects_blame_order(const bg__suspects *suspects);
+bool bg__suspects_order_is_cause(const bg__suspects *suspects);
 /* Adds "race" for causes that are not in a single call. */
-void bg__suspects_tell_order(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
+void bg__suspects_report_races(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 /* Adds a note for each call that varies by itself: "not-repeatable" for a break, otherwise "nondeterministic". */
-bg_status bg__suspects_tell_repeats(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
+bg_status bg__suspects_report_varying_calls(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 /* Adds a note "nondeterministic" on the first call that varies and is not excused. */
-bg_status bg__suspects_tell_varying(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
+bg_status bg__suspects_report_first_varying(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 
 #endif

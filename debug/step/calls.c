@@ -29,7 +29,7 @@ static bg_status add_owned_node(owned_nodes *all, const bg__call *call, size_t n
     for (; call != NULL; call = call->parent) {
         if (!is_stepped(call))
             continue;
-        BG__TRY(BG__GROW(all->list, all->count, all->capacity, "nodes of calls"));
+        BG__TRY(BG__ARRAY_GROW(all->list, all->count, all->capacity, "nodes of calls"));
         all->list[all->count++] = (owned_node){call, node};
     }
 done:
@@ -44,7 +44,7 @@ static int compare_owned_nodes(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static int depth_of(const bg__call *call)
+static int call_depth(const bg__call *call)
 {
     int depth = 0;
     for (; call->parent != NULL; call = call->parent)
@@ -53,16 +53,16 @@ static int depth_of(const bg__call *call)
 }
 
 /* Sorts by first node: the calls are in order of first use, which may come from an earlier pass of another order. */
-static int compare_parts(const void *a, const void *b)
+static int compare_step_calls(const void *a, const void *b)
 {
     const bg__step_call *x = a, *y = b;
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
-    return depth_of(x->call) - depth_of(y->call);
+    return call_depth(x->call) - call_depth(y->call);
 }
 
 /* Lists each call once. */
-static bg_status add_parts(bg__step_calls *calls, owned_nodes *all, int segment)
+static bg_status add_step_calls(bg__step_calls *calls, owned_nodes *all, int segment)
 {
     bg_status status = BG_OK;
 
@@ -72,19 +72,19 @@ static bg_status add_parts(bg__step_calls *calls, owned_nodes *all, int segment)
         const owned_node *at = &all->list[i];
         if (i > 0 && at->call == all->list[i - 1].call)
             continue;
-        BG__TRY(BG__GROW(calls->calls, calls->count, calls->capacity, "calls"));
+        BG__TRY(BG__ARRAY_GROW(calls->calls, calls->count, calls->capacity, "calls"));
         calls->calls[calls->count++] =
             (bg__step_call){.call = at->call, .first = at->node, .last = segment == at->call->end_segment};
     }
     if (calls->count > 0)
-        qsort(calls->calls, calls->count, sizeof *calls->calls, compare_parts);
+        qsort(calls->calls, calls->count, sizeof *calls->calls, compare_step_calls);
 done:
     return status;
 }
 
 /* ---- finding them ---- */
 
-bool bg__step_is_named(const bg__call *call, const char *name)
+bool bg__step_call_is_named(const bg__call *call, const char *name)
 {
     bool named = call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
     for (int i = 0; call != NULL && i < call->member_count && !named; i++)
@@ -98,7 +98,7 @@ static int compare_by_call(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call)
+bg__step_call *bg__step_calls_find_by_call(const bg__step_calls *calls, const bg__call *call)
 {
     bg__step_call wanted = {.call = call};
     const bg__step_call *key = &wanted;
@@ -106,11 +106,11 @@ bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__c
     return found != NULL ? *found : NULL;
 }
 
-static bg__step_call *find_around(const bg__step_calls *calls, const bg__call *call)
+static bg__step_call *find_enclosing_call(const bg__step_calls *calls, const bg__call *call)
 {
     bg__step_call *found = NULL;
     for (; call != NULL && found == NULL; call = call->parent)
-        found = bg__step_calls_find_part(calls, call);
+        found = bg__step_calls_find_by_call(calls, call);
     return found;
 }
 
@@ -121,23 +121,24 @@ static bg_status read_calls(bg__step_calls *calls, owned_nodes *all, const bg__c
 
     for (size_t i = 0; i < nodes; i++)
         BG__TRY(add_owned_node(all, owner[i], i));
-    BG__TRY(add_parts(calls, all, segment));
+    BG__TRY(add_step_calls(calls, all, segment));
     BG__TRY(BG__ALLOCATE(calls->by_call, calls->count, "calls"));
     for (size_t i = 0; i < calls->count; i++)
         calls->by_call[i] = &calls->calls[i];
     qsort(calls->by_call, calls->count, sizeof *calls->by_call, compare_by_call);
     for (size_t i = 0; i < calls->count; i++)
-        calls->calls[i].outer = find_around(calls, calls->calls[i].call->parent);
+        calls->calls[i].outer = find_enclosing_call(calls, calls->calls[i].call->parent);
     BG__TRY(BG__ALLOCATE(calls->of_node, nodes, "nodes"));
     calls->nodes = nodes;
     for (size_t i = 0; i < nodes; i++)
-        calls->of_node[i] = i > 0 && owner[i] == owner[i - 1] ? calls->of_node[i - 1] : find_around(calls, owner[i]);
+        calls->of_node[i] =
+            i > 0 && owner[i] == owner[i - 1] ? calls->of_node[i - 1] : find_enclosing_call(calls, owner[i]);
 done:
     return status;
 }
 
 /* Lists calls that span segments, behind the nodes of the segment in which they begin. */
-static bg_status list_broken_calls(owned_nodes *all, const bg__owners *owners, const bg_graph *graph)
+static bg_status list_calls_with_breaks(owned_nodes *all, const bg__calls_of_nodes *owners, const bg_graph *graph)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
@@ -156,13 +157,13 @@ bg_status bg__step_calls_create(bg__step_calls **result, const bg_graph *graph)
     int segments = bg__graph_segment_count(graph);
     bg__step_calls *calls = NULL;
     owned_nodes *all = NULL;
-    bg__owners owners;
+    bg__calls_of_nodes owners;
     bg_status status;
 
-    BG__TRY(bg__owners_list(&owners, graph));
+    BG__TRY(bg__calls_of_nodes_list(&owners, graph));
     BG__TRY(BG__ALLOCATE(calls, segments, "segments"));
     BG__TRY(BG__ALLOCATE(all, segments, "segments"));
-    BG__TRY(list_broken_calls(all, &owners, graph));
+    BG__TRY(list_calls_with_breaks(all, &owners, graph));
     for (int i = 0; i < segments; i++)
         BG__TRY(
             read_calls(&calls[i], &all[i], owners.call + owners.first[i], owners.first[i + 1] - owners.first[i], i));
@@ -172,7 +173,7 @@ done:
     for (int i = 0; all != NULL && i < segments; i++)
         free(all[i].list);
     free(all);
-    bg__owners_free(&owners);
+    bg__calls_of_nodes_free(&owners);
     bg__step_calls_free(calls, graph);
     return status;
 }

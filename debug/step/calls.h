@@ -12,7 +12,7 @@ typedef struct bg__step_call {
     bool last;                   /* it ends in this segment; else it has a break inside and continues in another */
     size_t left;                 /* nodes that have not run */
     bool begun;                  /* its inputs have been counted, in this segment or an earlier one */
-    bg__held inputs;             /* counts before it began */
+    bg__special_counts inputs;   /* counts before it began */
 } bg__step_call;
 
 /* The captured calls of one segment that have nodes, in order of their first node; an outer call comes before inner
@@ -31,13 +31,13 @@ bg_status bg__step_calls_create(bg__step_calls **calls, const bg_graph *graph);
 void bg__step_calls_free(bg__step_calls *calls, const bg_graph *graph);
 
 /* Returns the innermost call of a node; follow `outer` for the calls around it. NULL: none. */
-static inline bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node)
+static inline bg__step_call *bg__step_calls_find_by_node(const bg__step_calls *calls, long node)
 {
     return node >= 0 && (size_t)node < calls->nodes ? calls->of_node[node] : NULL;
 }
 /* Whether the call, or a call that it stands for, has that name. call NULL: false. */
-bool bg__step_is_named(const bg__call *call, const char *name);
+bool bg__step_call_is_named(const bg__call *call, const char *name);
 /* Finds the entry of call in calls. NULL: none. */
-bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call);
+bg__step_call *bg__step_calls_find_by_call(const bg__step_calls *calls, const bg__call *call);
 
 #endif

@@ -22,9 +22,9 @@ struct bg__dump {
     cJSON *ranges; /* of the last node */
     int calls;     /* dumped calls; each file's name begins with its call's number */
     bool given_up;
-    bool goes_on;   /* it continues a stopped dump */
-    int64_t replay; /* -1: not known */
-    int total;      /* indices of the walk, and the hash of its nodes */
+    bool continues_stopped; /* it continues a stopped dump */
+    int64_t replay;         /* -1: not known */
+    int total;              /* indices of the walk, and the hash of its nodes */
     uint64_t hash;
 };
 
@@ -35,13 +35,13 @@ static bg_status dump_out_of_memory(void)
 
 /* ---- the directory ---- */
 
-static char *path_in(const char *directory, const char *file)
+static char *join_path(const char *directory, const char *file)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s", directory, file) >= 0 ? path : NULL;
 }
 
-bg_status bg__dump_check(const char *directory)
+bg_status bg__dump_check_directory(const char *directory)
 {
     cJSON *stopped;
     bg_status status = bg__dump_index_read(directory, &stopped);
@@ -49,7 +49,7 @@ bg_status bg__dump_check(const char *directory)
     return status;
 }
 
-static bool fill_head(bg__dump *dump, const char *graph)
+static bool create_index(bg__dump *dump, const char *graph)
 {
     dump->index = cJSON_CreateObject();
     if (dump->index == NULL || !cJSON_AddStringToObject(dump->index, "breakgraph", bg_version()) ||
@@ -60,25 +60,25 @@ static bool fill_head(bg__dump *dump, const char *graph)
     return dump->tensors != NULL;
 }
 
-static bool is_of_other_replay(const bg__dump *dump, double *replay)
+static bool is_other_replay(const bg__dump *dump, double *replay)
 {
     *replay = bg__json_number(cJSON_GetObjectItemCaseSensitive(dump->index, "next"), "replay");
     return *replay != (double)dump->replay;
 }
 
 /* Continues the dump that was stopped. */
-static bg_status take_index(bg__dump *dump, const char *graph)
+static bg_status adopt_stopped_index(bg__dump *dump, const char *graph)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dump->index, "graph"));
     double replay;
 
-    dump->goes_on = true;
+    dump->continues_stopped = true;
     dump->tensors = cJSON_GetObjectItemCaseSensitive(dump->index, "tensors");
     if (strcmp(name, graph) != 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "%s holds the first part of a dump of %s, and this is %s; name another directory",
                         dump->directory, name, graph);
-    if (is_of_other_replay(dump, &replay))
+    if (is_other_replay(dump, &replay))
         return bg__fail(
             BG_ERROR_INVALID_ARGUMENT,
             "%s holds the first part of a dump of replay %.0f of %s, and this is %lld; name another directory",
@@ -97,7 +97,7 @@ bg_status bg__dump_create(bg__dump **result, const char *directory, const char *
     dump = calloc(1, sizeof *dump);
     if (dump != NULL)
         dump->directory = strdup(directory);
-    if (dump == NULL || dump->directory == NULL || (stopped == NULL && !fill_head(dump, graph))) {
+    if (dump == NULL || dump->directory == NULL || (stopped == NULL && !create_index(dump, graph))) {
         status = dump_out_of_memory();
         goto done;
     }
@@ -105,7 +105,7 @@ bg_status bg__dump_create(bg__dump **result, const char *directory, const char *
     if (stopped != NULL) {
         dump->index = stopped;
         stopped = NULL;
-        BG__TRY(take_index(dump, graph));
+        BG__TRY(adopt_stopped_index(dump, graph));
     }
     *result = dump;
     dump = NULL;
@@ -115,13 +115,13 @@ done:
     return status;
 }
 
-static void hash_text(const bg__dump *dump, char text[17])
+static void format_hash(const bg__dump *dump, char text[17])
 {
     snprintf(text, 17, "%016llx", (unsigned long long)dump->hash);
 }
 
 /* Returns a number of "next"; -1: it has none. */
-static int get_next(const cJSON *next, const char *name)
+static int read_next_number(const cJSON *next, const char *name)
 {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(next, name);
     return cJSON_IsNumber(number) && number->valueint >= 0 ? number->valueint : -1;
@@ -131,18 +131,18 @@ bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, i
 {
     const cJSON *next = cJSON_GetObjectItemCaseSensitive(dump->index, "next");
     const char *other = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(next, "nodes"));
-    int index = get_next(next, "index"), calls = get_next(next, "file");
+    int index = read_next_number(next, "index"), calls = read_next_number(next, "file");
     char text[17];
 
     dump->total = total;
     dump->hash = hash;
-    hash_text(dump, text);
-    if (!dump->goes_on && *from > 0 && cJSON_AddNumberToObject(dump->index, "from", *from) == NULL)
+    format_hash(dump, text);
+    if (!dump->continues_stopped && *from > 0 && cJSON_AddNumberToObject(dump->index, "from", *from) == NULL)
         return dump_out_of_memory();
-    if (!dump->goes_on)
+    if (!dump->continues_stopped)
         return BG_OK;
-    if (get_next(next, "of") != total || other == NULL || strcmp(other, text) != 0 || index < 0 || index >= total ||
-        calls < 0)
+    if (read_next_number(next, "of") != total || other == NULL || strcmp(other, text) != 0 || index < 0 ||
+        index >= total || calls < 0)
         return bg__fail(
             BG_ERROR_INVALID_ARGUMENT,
             "%s holds the first part of a dump of a graph with other nodes, calls or shapes; name another directory",
@@ -170,7 +170,7 @@ void bg__dump_free(bg__dump *dump)
 /* ---- tensors ---- */
 
 /* Whether a file of this call has that name. The call's so_far tensors are the last of the list. */
-static bool is_taken(const bg__dump *dump, int so_far, const char *name)
+static bool is_file_name_used(const bg__dump *dump, int so_far, const char *name)
 {
     const cJSON *tensor = dump->tensors->child;
     for (; so_far > 0; so_far--) {
@@ -186,7 +186,8 @@ static bool is_taken(const bg__dump *dump, int so_far, const char *name)
 /* Writes "0007_attention_0.rope_1.x.npy" for "attention#0/rope#1". Names have only characters that every file system
  * allows, and at most 255 bytes, including the suffix of an unfinished file. If two names become equal, they get "_2",
  * "_3" and so on. */
-static void file_name(const bg__dump *dump, int so_far, const bg__call *call, const char *field, char name[FILE_BYTES])
+static void make_file_name(const bg__dump *dump, int so_far, const bg__call *call, const char *field,
+                           char name[FILE_BYTES])
 {
     size_t stem;
     snprintf(name, FILE_BYTES, "%04d_%.150s.%.70s", dump->calls, call->name, field);
@@ -198,7 +199,7 @@ static void file_name(const bg__dump *dump, int so_far, const bg__call *call, co
     }
     stem = strlen(name);
     snprintf(name + stem, FILE_BYTES - stem, ".npy");
-    for (int other = 2; is_taken(dump, so_far, name); other++)
+    for (int other = 2; is_file_name_used(dump, so_far, name); other++)
         snprintf(name + stem, FILE_BYTES - stem, "_%d.npy", other);
 }
 
@@ -207,7 +208,7 @@ static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, con
     size_t bytes = bg_tensor_bytes(tensor), header_bytes;
     char header[BG__NPY_HEADER_BYTES];
     void *host = malloc(bytes + 1);
-    char *path = path_in(dump->directory, name);
+    char *path = join_path(dump->directory, name);
     bg_status status = BG_OK;
 
     if (host == NULL || path == NULL) {
@@ -217,8 +218,8 @@ static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, con
     if (bytes > 0)
         BG__TRY_CUDA(cudaMemcpyAsync(host, tensor->data, bytes, cudaMemcpyDefault, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
-    header_bytes = bg__npy_header(tensor, header);
-    BG__TRY(bg__file_write_bytes(path, BG__FILE_MADE, header, header_bytes, host, bytes));
+    header_bytes = bg__npy_write_header(tensor, header);
+    BG__TRY(bg__file_write_bytes(path, BG__FILE_GENERATED, header, header_bytes, host, bytes));
 done:
     free(path);
     free(host);
@@ -231,8 +232,8 @@ static const char *role_name(bg_role role)
     return names[role];
 }
 
-static bool list_tensor(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, const char *file,
-                        const char *note)
+static bool add_tensor_row(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, const char *file,
+                           const char *note)
 {
     cJSON *item = bg__json_add_object(dump->tensors), *shape;
 
@@ -259,14 +260,14 @@ static bg_status dump_tensor(const bg__dump *dump, int so_far, const bg__call *c
     char name[FILE_BYTES];
     bg_status status;
 
-    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    BG__TRY(bg__tensor_is_accessible(t->tensor, &reached));
     if (reached || empty) {
-        file_name(dump, so_far, call, t->name, name);
+        make_file_name(dump, so_far, call, t->name, name);
         BG__TRY(write_tensor(dump, t->tensor, name, stream));
     } else {
         note = t->tensor->data == NULL ? "no memory" : "not in memory that the device can access";
     }
-    if (!list_tensor(dump, call, t, reached || empty ? name : NULL, note))
+    if (!add_tensor_row(dump, call, t, reached || empty ? name : NULL, note))
         status = dump_out_of_memory();
 done:
     return status;
@@ -274,25 +275,25 @@ done:
 
 bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__field_tensor t = {0};
     bg_status status;
     int so_far = 0;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     while (bg__field_tensor_next(call->op, args, &t))
         BG__TRY(dump_tensor(dump, so_far++, call, &t, stream));
     dump->calls++;
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     if (status != BG_OK)
-        bg__fail_where("dump of call %s", call->name);
+        bg__error_add_location("dump of call %s", call->name);
     return status;
 }
 
 /* ---- nodes without tensors ---- */
 
-static cJSON *list_node(cJSON *nodes, const bg__call *call, const char *kernel, const char *place, const char *note)
+static cJSON *add_node_row(cJSON *nodes, const bg__call *call, const char *kernel, const char *place, const char *note)
 {
     cJSON *item = nodes != NULL ? bg__json_add_object(nodes) : NULL;
 
@@ -307,17 +308,18 @@ static cJSON *list_node(cJSON *nodes, const bg__call *call, const char *kernel, 
     return cJSON_AddArrayToObject(item, "ranges");
 }
 
-bg_status bg__dump_node(bg__dump *dump, const bg__call *call, const char *kernel, const char *place, const char *note)
+bg_status bg__dump_begin_node(bg__dump *dump, const bg__call *call, const char *kernel, const char *place,
+                              const char *note)
 {
     cJSON *nodes = cJSON_GetObjectItemCaseSensitive(dump->index, "nodes");
     if (nodes == NULL)
         nodes = cJSON_AddArrayToObject(dump->index, "nodes");
     dump->calls += dump->ranges != NULL;
-    dump->ranges = list_node(nodes, call, kernel, place, note);
+    dump->ranges = add_node_row(nodes, call, kernel, place, note);
     return dump->ranges != NULL ? BG_OK : dump_out_of_memory();
 }
 
-static bool list_range(cJSON *ranges, const bg__dump_range *range, const char *file)
+static bool add_range_row(cJSON *ranges, const bg__dump_range *range, const char *file)
 {
     char address[32], block[32];
     cJSON *item = bg__json_add_object(ranges);
@@ -334,7 +336,7 @@ static bool list_range(cJSON *ranges, const bg__dump_range *range, const char *f
            cJSON_AddStringToObject(item, "file", file) != NULL;
 }
 
-bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_range *range)
+bg_status bg__dump_write_range(bg__dump *dump, const bg__call *call, const bg__dump_range *range)
 {
     const bg__call nameless = {.name = (char[]){"node"}};
     bg_tensor tensor =
@@ -343,14 +345,14 @@ bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_
     bg_status status;
 
     snprintf(field, sizeof field, "%zx", (size_t)range->address);
-    file_name(dump, 0, call != NULL ? call : &nameless, field, name);
-    path = path_in(dump->directory, name);
+    make_file_name(dump, 0, call != NULL ? call : &nameless, field, name);
+    path = join_path(dump->directory, name);
     if (path == NULL)
         return dump_out_of_memory();
-    status =
-        bg__file_write_bytes(path, BG__FILE_MADE, header, bg__npy_header(&tensor, header), range->data, range->bytes);
+    status = bg__file_write_bytes(path, BG__FILE_GENERATED, header, bg__npy_write_header(&tensor, header), range->data,
+                                  range->bytes);
     free(path);
-    if (status == BG_OK && !list_range(dump->ranges, range, name))
+    if (status == BG_OK && !add_range_row(dump->ranges, range, name))
         status = dump_out_of_memory();
     return status;
 }
@@ -365,18 +367,18 @@ bool bg__dump_is_given_up(const bg__dump *dump)
     return dump->given_up;
 }
 
-void bg__dump_note(bg_report *report, const bg__call *call, const char *why)
+void bg__dump_report_missing(bg_report *report, const bg__call *call, const char *why)
 {
     bg__report_add(report, "not-dumped", BG_NOTE, call, NULL, "dump into another directory (--dump=DIR)", "%s: %s",
                    call != NULL ? "the dump ends at this node" : "there is no whole dump of this launch", why);
 }
 
-static bool add_next(const bg__dump *dump, int next)
+static bool add_next_position(const bg__dump *dump, int next)
 {
     cJSON *item = cJSON_AddObjectToObject(dump->index, "next");
     char text[17];
 
-    hash_text(dump, text);
+    format_hash(dump, text);
     return item != NULL && cJSON_AddNumberToObject(item, "index", next) != NULL &&
            cJSON_AddNumberToObject(item, "of", dump->total) != NULL &&
            cJSON_AddNumberToObject(item, "replay", (double)dump->replay) != NULL &&
@@ -386,20 +388,21 @@ static bool add_next(const bg__dump *dump, int next)
 
 bg_status bg__dump_finish(bg__dump *dump, bool complete, int next)
 {
-    char *text = NULL, *path = path_in(dump->directory, "index.json");
+    char *text = NULL, *path = join_path(dump->directory, "index.json");
     bool all = complete && !dump->given_up && !cJSON_HasObjectItem(dump->index, "from");
     bool stopped = next > 0 && !dump->given_up;
     bg_status status = BG_OK;
 
     if (path == NULL || cJSON_AddBoolToObject(dump->index, "complete", all) == NULL ||
-        (stopped && !add_next(dump, next)))
+        (stopped && !add_next_position(dump, next)))
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump");
     if (stopped)
         BG__TRY(bg__dump_index_seal(dump->index));
     text = bg__json_text(dump->index, true);
     if (text == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump");
-    status = bg__file_write_bytes(path, dump->goes_on ? BG__FILE_MADE : BG__FILE_FRESH, text, strlen(text), "\n", 1);
+    status = bg__file_write_bytes(path, dump->continues_stopped ? BG__FILE_GENERATED : BG__FILE_EXCLUSIVE, text,
+                                  strlen(text), "\n", 1);
 done:
     cJSON_free(text);
     free(path);

@@ -10,7 +10,7 @@
 #include "debug/files/json.h"
 
 /* Whether a dump can continue: this version wrote it, and it was stopped. */
-static bool is_stopped(const cJSON *index)
+static bool is_stopped_dump(const cJSON *index)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(index, "dump_version");
     const char *by = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(index, "breakgraph"));
@@ -44,7 +44,7 @@ bg_status bg__dump_index_read(const char *directory, cJSON **index)
     if (lstat(path, &what) != 0)
         goto done;
     *index = parse_index(path);
-    if (*index == NULL || !is_stopped(*index)) {
+    if (*index == NULL || !is_stopped_dump(*index)) {
         cJSON_Delete(*index);
         *index = NULL;
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT,

@@ -10,18 +10,18 @@ static bool is_word_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool is_text(const char *text, size_t length, const char *other)
+static bool equals_text(const char *text, size_t length, const char *other)
 {
     return strlen(other) == length && memcmp(text, other, length) == 0;
 }
 
-static bool is_in(const char *text, size_t length, const char *part)
+static bool contains_text(const char *text, size_t length, const char *part)
 {
     return memmem(text, length, part, strlen(part)) != NULL;
 }
 
 /* Returns the format of a whole identifier without namespaces; 0: not a floating-point type. */
-static unsigned format_of(const char *text, size_t length)
+static unsigned identifier_format(const char *text, size_t length)
 {
     static const struct {
         const char *name;
@@ -34,7 +34,7 @@ static unsigned format_of(const char *text, size_t length)
         {"nv_bfloat16", BGK_BF16}, {"bfloat16_t", BGK_BF16},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is_text(text, length, types[i].name))
+        if (equals_text(text, length, types[i].name))
             return 1u << types[i].format;
     return 0;
 }
@@ -64,7 +64,7 @@ static unsigned formats_of_part(const char *text, size_t length)
 
 static unsigned formats_of_identifier(const char *text, size_t length)
 {
-    unsigned whole = format_of(text, length), formats = whole;
+    unsigned whole = identifier_format(text, length), formats = whole;
     for (size_t at = 0, part; whole == 0 && at < length; at += part + 1) {
         for (part = 0; at + part < length && text[at + part] != '_';)
             part++;
@@ -79,13 +79,13 @@ static bool is_integer(const char *text, size_t length)
                                         "bool",    "int8_t",   "int16_t",  "int32_t",  "int64_t",
                                         "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_text(text, length, names[i]))
+        if (equals_text(text, length, names[i]))
             return true;
     return false;
 }
 
 /* Returns all floating-point types in text. *integers: text names integers, other than in "(int)4". */
-static unsigned scan(const char *text, size_t length, bool *integers)
+static unsigned scan_types(const char *text, size_t length, bool *integers)
 {
     unsigned formats = 0;
     for (size_t at = 0; at < length;) {
@@ -103,7 +103,7 @@ static unsigned scan(const char *text, size_t length, bool *integers)
 /* ---- a kernel's parameters ---- */
 
 /* Returns the text between the last pair of parentheses. */
-static const char *find_list(const char *name, size_t *length)
+static const char *find_parameter_list(const char *name, size_t *length)
 {
     const char *end = strrchr(name, ')'), *at = end;
     int depth = 0;
@@ -118,7 +118,7 @@ static const char *find_list(const char *name, size_t *length)
 }
 
 /* Finds the index-th type of the list. Returns false unless the list has `count` types. */
-static bool find_type(const char *list, size_t length, int index, int count, const char **type, size_t *bytes)
+static bool find_parameter_type(const char *list, size_t length, int index, int count, const char **type, size_t *bytes)
 {
     int depth = 0, number = 0;
     size_t begin = 0;
@@ -139,7 +139,7 @@ static bool find_type(const char *list, size_t length, int index, int count, con
     return found && number == count;
 }
 
-static void trim(const char **text, size_t *length)
+static void trim_spaces(const char **text, size_t *length)
 {
     while (*length > 0 && **text == ' ') {
         ++*text;
@@ -150,81 +150,81 @@ static void trim(const char **text, size_t *length)
 }
 
 /* Removes end from the end of the text. Returns false if the text does not end so. */
-static bool cut_end(const char **text, size_t *length, const char *end)
+static bool remove_suffix(const char **text, size_t *length, const char *end)
 {
     size_t bytes = strlen(end);
     bool is;
-    trim(text, length);
+    trim_spaces(text, length);
     is = *length >= bytes && memcmp(*text + *length - bytes, end, bytes) == 0;
     if (is)
         *length -= bytes;
-    trim(text, length);
+    trim_spaces(text, length);
     return is;
 }
 
 /* Finds what a pointer points to: float for "float const*". Returns false if type is no pointer. */
-static bool find_target(const char **type, size_t *length, bool *read_only)
+static bool find_pointed_type(const char **type, size_t *length, bool *read_only)
 {
-    (void)cut_end(type, length, "__restrict__");
+    (void)remove_suffix(type, length, "__restrict__");
     if (*length == 0 || (*type)[*length - 1] != '*')
         return false;
     --*length;
-    *read_only = cut_end(type, length, "const");
+    *read_only = remove_suffix(type, length, "const");
     return true;
 }
 
 static const bg_dtype dtypes[] = {[BGK_F32] = BG_F32, [BGK_F64] = BG_F64, [BGK_F16] = BG_F16, [BGK_BF16] = BG_BF16};
 
-static bg_dtype dtype_of(unsigned formats, const char *type, size_t length)
+static bg_dtype element_dtype(unsigned formats, const char *type, size_t length)
 {
     for (int f = 0; f < BGK_FLOATS; f++)
         if (formats == 1u << f)
             return dtypes[f];
-    if (is_text(type, length, "int"))
+    if (equals_text(type, length, "int"))
         return BG_I32;
-    if (is_text(type, length, "long") || is_text(type, length, "long long"))
+    if (equals_text(type, length, "long") || equals_text(type, length, "long long"))
         return BG_I64;
     return BG_U8;
 }
 
 /* Returns false if the parameter's type tells nothing about the elements, as void* and char* do not. */
-static bool read_parameter(const char *name, int parameter, int count, bg__elements *elements)
+static bool read_parameter_type(const char *name, int parameter, int count, bg__elements *elements)
 {
     size_t length = 0, bytes = 0, last;
-    const char *list = find_list(name, &length), *type;
+    const char *list = find_parameter_list(name, &length), *type;
     bool integers = false;
 
-    if (list == NULL || parameter < 0 || !find_type(list, length, parameter, count, &type, &bytes) ||
-        !find_target(&type, &bytes, &elements->read_only))
+    if (list == NULL || parameter < 0 || !find_parameter_type(list, length, parameter, count, &type, &bytes) ||
+        !find_pointed_type(&type, &bytes, &elements->read_only))
         return false;
     for (last = bytes; last > 0 && is_word_letter(type[last - 1]);)
         last--;
-    elements->formats = format_of(type + last, bytes - last);
+    elements->formats = identifier_format(type + last, bytes - last);
     if (elements->formats == 0)
-        scan(type, bytes, &integers);
-    if (elements->formats == 0 && (!integers || is_in(type, bytes, "<")))
+        scan_types(type, bytes, &integers);
+    if (elements->formats == 0 && (!integers || contains_text(type, bytes, "<")))
         return false;
     elements->source = elements->formats != 0 ? BG__ELEMENTS_CERTAIN : BG__ELEMENTS_OTHER;
-    elements->dtype = dtype_of(elements->formats, type, bytes);
+    elements->dtype = element_dtype(elements->formats, type, bytes);
     return true;
 }
 
-bg__elements bg__elements_of(const char *name, int parameter, int count)
+bg__elements bg__elements_parse(const char *name, int parameter, int count)
 {
     const unsigned any = (1u << BGK_FLOATS) - 1;
     bg__elements elements = {.source = BG__ELEMENTS_UNKNOWN, .formats = any, .dtype = BG_U8};
     bool integers = false, unused = false;
     const char *arguments;
 
-    if (name == NULL || read_parameter(name, parameter, count, &elements))
+    if (name == NULL || read_parameter_type(name, parameter, count, &elements))
         return elements;
-    elements.formats = scan(name, strlen(name), &unused);
+    elements.formats = scan_types(name, strlen(name), &unused);
     arguments = strchr(name, '<');
     if (elements.formats != 0) {
         elements.source = BG__ELEMENTS_NAMED;
     } else {
         if (arguments != NULL)
-            scan(arguments, strcspn(arguments, ">"), &integers);
+            scan_types(arguments, strcspn(arguments, ">"), &integers);
         elements.source = integers ? BG__ELEMENTS_OTHER : BG__ELEMENTS_UNKNOWN;
         elements.formats = any;
     }
@@ -239,7 +239,7 @@ size_t bg__float_bytes(bgk_float format)
 }
 
 /* Whether the words look like numbers. known: a name says that some have this format. */
-static bool are_numbers(const bgk_words *w, bool known)
+static bool are_plausible_numbers(const bgk_words *w, bool known)
 {
     return w->other_nan == 0 && (known ? 2 : 8) * w->odd <= w->positive + w->negative;
 }
@@ -251,7 +251,7 @@ unsigned long long bg__elements_nan(const bg__elements *elements, const bgk_word
     return w->nan + (any ? w->other_nan : 0);
 }
 
-bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_float format, bool nan)
+bool bg__elements_contain(const bg__elements *elements, const bgk_words *w, bgk_float format, bool nan)
 {
     enum { FEW_SIGNED = 4, FEW = 8 };
     bool named = elements->source == BG__ELEMENTS_NAMED;
@@ -260,7 +260,7 @@ bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_flo
     if ((nan ? bg__elements_nan(elements, w, &first) : w->inf) == 0 || elements->source == BG__ELEMENTS_OTHER ||
         (elements->formats & 1u << format) == 0)
         return false;
-    if (elements->source == BG__ELEMENTS_CERTAIN || !are_numbers(w, named))
+    if (elements->source == BG__ELEMENTS_CERTAIN || !are_plausible_numbers(w, named))
         return elements->source == BG__ELEMENTS_CERTAIN;
     if (named)
         return true;
@@ -272,7 +272,7 @@ bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_flo
 bg_dtype bg__elements_dtype(const bg__elements *elements, const bgk_changes *changes)
 {
     for (int f = 0; elements->source == BG__ELEMENTS_NAMED && f < BGK_FLOATS; f++)
-        if (elements->formats == 1u << f && are_numbers(&changes->words[f], true))
+        if (elements->formats == 1u << f && are_plausible_numbers(&changes->words[f], true))
             return dtypes[f];
     return elements->dtype;
 }
@@ -282,7 +282,7 @@ bool bg__elements_find(const bg__elements *elements, const bgk_changes *changes,
     static const bgk_float order[] = {BGK_F32, BGK_F64, BGK_BF16, BGK_F16};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         *format = order[i];
-        if (bg__elements_hold(elements, &changes->words[order[i]], order[i], nan))
+        if (bg__elements_contain(elements, &changes->words[order[i]], order[i], nan))
             return true;
     }
     return false;

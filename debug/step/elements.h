@@ -23,12 +23,12 @@ typedef struct bg__elements {
 } bg__elements;
 
 /* name: demangled or not; NULL: unknown. parameter: the index among count parameters; -1: unknown. */
-bg__elements bg__elements_of(const char *name, int parameter, int count);
+bg__elements bg__elements_parse(const char *name, int parameter, int count);
 
 /* Returns how many of these changed words are NaN. *first: the first one. If the type is certain, all NaN count. */
 unsigned long long bg__elements_nan(const bg__elements *elements, const bgk_words *words, unsigned long long *first);
 /* Whether these changed words are NaN (or infinities) of the format. */
-bool bg__elements_hold(const bg__elements *elements, const bgk_words *words, bgk_float format, bool nan);
+bool bg__elements_contain(const bg__elements *elements, const bgk_words *words, bgk_float format, bool nan);
 /* Finds the first format in which the changed words are NaN or infinities. Returns false if there is none. */
 bool bg__elements_find(const bg__elements *elements, const bgk_changes *changes, bool nan, bgk_float *format);
 

@@ -35,10 +35,10 @@ typedef struct bg__step_kernel {
     bool more;
     unsigned char bytes[BG__STEP_BYTES_MAX]; /* of all parts, one after the other */
 } bg__step_kernel;
-void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
+void bg__step_kernel_read(const bg__node *node, bg__step_kernel *kernel);
 /* Writes "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f..., +8 ...": parameters as words of 8 bytes with
  * offsets, and words of 4 bytes that look like a float also as one, "+16 1.5 (0x3fc00000)"; "" if it is no kernel. */
-const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes);
+const char *bg__step_kernel_text(const bg__step_kernel *kernel, char *text, size_t bytes);
 
 /* Measures a node that runs alone. The caller creates both events, with timing. */
 typedef struct bg__timer {
@@ -50,23 +50,23 @@ bg_status bg__timer_read(bg__timer *timer);
 
 /* From now on, failed CUDA calls are retried once. Programs under --attach need this: their graphs must run whole even
  * if one call of the tool fails. */
-void bg__step_insist(void);
-bool bg__step_insists(void);
+void bg__step_retry_begin(void);
+bool bg__step_retries(void);
 
 /* Destroys *last and sets it to NULL. *last is the executable graph that ran last. It stays alive until the next one
  * exists, so that CUDA keeps the block of device memory that both lie in. Otherwise CUDA may allocate and free a block
  * for each node (400 us on an H200). NULL at first. */
-void bg__step_drop_last(cudaGraphExec_t *last);
+void bg__step_release_last_exec(cudaGraphExec_t *last);
 
 /* Instantiates a graph with only that node, a memcpy or memset node. *refused: CUDA's error; CUDA refuses nodes that
  * use freed memory. */
-bg_status bg__step_try_alone(const bg__node *node, cudaGraphExec_t *last, cudaError_t *refused);
+bg_status bg__step_instantiate_alone(const bg__node *node, cudaGraphExec_t *last, cudaError_t *refused);
 
 /* Launches a graph with only that node and waits. timer: its events are recorded before and after the node; NULL: none.
  * *fault: the error of the launch or the wait. Returns the status of building the graph. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaGraphExec_t *last,
                              cudaError_t *fault);
-/* Waits for the stream; retries once after bg__step_insist. */
-cudaError_t bg__step_wait(cudaStream_t stream);
+/* Waits for the stream; retries once after bg__step_retry_begin. */
+cudaError_t bg__step_synchronize(cudaStream_t stream);
 
 #endif

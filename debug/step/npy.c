@@ -4,28 +4,28 @@
 #include <string.h>
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ORDER "<"
+#define NPY_BYTE_ORDER "<"
 #else
-#define ORDER ">"
+#define NPY_BYTE_ORDER ">"
 #endif
 
 const char *bg__npy_dtype(bg_dtype dtype)
 {
     switch (dtype) {
-    case BG_F32: return ORDER "f4";
-    case BG_F16: return ORDER "f2";
-    case BG_BF16: return ORDER "u2";
-    case BG_F64: return ORDER "f8";
+    case BG_F32: return NPY_BYTE_ORDER "f4";
+    case BG_F16: return NPY_BYTE_ORDER "f2";
+    case BG_BF16: return NPY_BYTE_ORDER "u2";
+    case BG_F64: return NPY_BYTE_ORDER "f8";
     case BG_I8: return "|i1";
     case BG_U8: return "|u1";
-    case BG_I32: return ORDER "i4";
-    case BG_I64: return ORDER "i8";
+    case BG_I32: return NPY_BYTE_ORDER "i4";
+    case BG_I64: return NPY_BYTE_ORDER "i8";
     case BG_BOOL: return "|b1";
     }
     return "|V1";
 }
 
-size_t bg__npy_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES])
+size_t bg__npy_write_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES])
 {
     enum { PREFIX = 10, ALIGNMENT = 64 };
     static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};

@@ -12,6 +12,6 @@ enum { BG__NPY_HEADER_BYTES = 256 }; /* enough for any tensor */
 const char *bg__npy_dtype(bg_dtype dtype);
 /* Writes the header and returns its size, a multiple of 64. Format (numpy.lib.format): magic, version, 2 bytes of
  * length, a Python dictionary, spaces, a newline. */
-size_t bg__npy_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES]);
+size_t bg__npy_write_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES]);
 
 #endif

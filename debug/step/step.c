@@ -3,7 +3,7 @@
 #include "capture/replay.h"
 #include "stop_signals.h"
 
-static bg_status step_with(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report)
+static bg_status walk_replay(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report)
 {
     bg__walk_end end = {.early = false};
     bg_status status, left;
@@ -20,17 +20,17 @@ done:
 }
 
 /* directory: where the tensors are dumped; NULL: nowhere. */
-static bg_status step(bg_graph *graph, cudaStream_t stream, bg__walk_options options, const char *directory,
-                      bg_report **report)
+static bg_status step_and_report(bg_graph *graph, cudaStream_t stream, bg__walk_options options, const char *directory,
+                                 bg_report **report)
 {
     bg_report *made = NULL;
     bg_status status;
 
-    bg__pending_note();
+    bg__foreign_error_note();
     BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
     if (directory != NULL)
         BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph), -1));
-    BG__TRY(step_with(graph, stream, &options, made));
+    BG__TRY(walk_replay(graph, stream, &options, made));
     *report = made;
     made = NULL;
 done:
@@ -45,8 +45,9 @@ static bg_status step_with_callback(bg_graph *graph, cudaStream_t stream, const 
     BG__NEED(report);
     *report = NULL;
     BG__NEED(graph);
-    return step(graph, stream, (bg__walk_options){.each = each, .user = user, .from = from, .progress = each == NULL},
-                NULL, report);
+    return step_and_report(graph, stream,
+                           (bg__walk_options){.each = each, .user = user, .from = from, .progress = each == NULL}, NULL,
+                           report);
 }
 
 bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info), void *user,
@@ -71,9 +72,9 @@ bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directo
     *report = NULL;
     BG__NEED(graph);
     BG__NEED(directory);
-    hold = bg__stop_signals_hold();
-    status = step(graph, stream, (bg__walk_options){.progress = true, .signals = true}, directory, report);
-    if (status == BG_OK && bg__stop_signals_noted() != NULL) /* the signal may end the program now */
+    hold = bg__stop_signals_defer();
+    status = step_and_report(graph, stream, (bg__walk_options){.progress = true, .signals = true}, directory, report);
+    if (status == BG_OK && bg__stop_signals_received() != NULL) /* the signal may end the program now */
         (void)bg__report_print_new(*report, stderr);
     bg__stop_signals_release(hold);
     return status;

@@ -10,7 +10,7 @@
 #include "node_list.h"
 
 /* Called around each node that runs alone, in graphs whose calls have no tensors. Its failures do not fail the walk. */
-typedef struct bg__node_watcher {
+typedef struct bg__node_observer {
     void (*before)(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream);
     /* The node has run. text: "segment 0, node 3 (kernel scale)". dump NULL: none. */
     void (*after)(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
@@ -18,7 +18,7 @@ typedef struct bg__node_watcher {
     void (*rest)(void *user); /* after the walk */
     void (*free)(void *user);
     void *user;
-} bg__node_watcher;
+} bg__node_observer;
 
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
@@ -28,7 +28,7 @@ typedef struct bg__walk_options {
     bg__dump *dump;      /* NULL: none. A dump that continues sets the first index itself */
     int order;           /* of independent nodes of one call: see bg__step_list_create */
     bool progress;       /* show a line on a terminal */
-    bool signals;        /* stop where bg__stop_signals_noted is not NULL */
+    bool signals;        /* stop where bg__stop_signals_received is not NULL */
     const char *command; /* flags, "--graphs=graph#1 ", that with --from step the rest after a stop; NULL: no command */
     /* Called before the first node of a captured call, or before the body of an eager call. NULL: none. */
     bg_status (*before)(void *user, const bg__call *call, const void *args);
@@ -37,17 +37,17 @@ typedef struct bg__walk_options {
     /* Called when a node has run alone, with its time in timer. Both NULL: none. */
     bg_status (*timed)(void *user, const bg__step_node *node, const bg__call *call);
     bg__timer *timer;
-    const bg__node_watcher *watcher; /* NULL: none */
+    const bg__node_observer *watcher; /* NULL: none */
 } bg__walk_options;
 
 /* How much of a replay was stepped. */
-typedef struct bg__walk_looked {
+typedef struct bg__walk_coverage {
     size_t nodes;      /* including eager calls, copies and events */
     size_t calls;      /* whose tensors were counted */
     uint64_t elements; /* float elements of those tensors, before and after the calls */
     size_t whole;      /* segments that ran as a whole */
     size_t skipped;    /* nodes before options.from, not stepped */
-} bg__walk_looked;
+} bg__walk_coverage;
 
 /* How the walk ended. */
 typedef struct bg__walk_end {
@@ -59,7 +59,7 @@ typedef struct bg__walk_end {
     char text[900];    /* the message for what */
     int next;          /* the index to continue from if nodes are left after a stop; else 0 */
     bool whole;        /* all nodes have run, without a fault */
-    bg__walk_looked looked;
+    bg__walk_coverage looked;
 } bg__walk_end;
 
 /* Runs between bg__replay_enter and bg__replay_leave, and adds findings to report. Returns failures of the tool itself;

@@ -12,7 +12,7 @@ bool bg__step_part_is_whole(const bg__step_part *part)
     return part->list.whole != NULL || part->refused;
 }
 
-bg_status bg__step_is_enabled(const bg_graph *graph, int segment, const bg__node *node, bool *enabled)
+bg_status bg__step_node_is_enabled(const bg_graph *graph, int segment, const bg__node *node, bool *enabled)
 {
     bool known = node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
                  node->type == cudaGraphNodeTypeMemset;
@@ -21,11 +21,11 @@ bg_status bg__step_is_enabled(const bg_graph *graph, int segment, const bg__node
 
     if (known && bg__graph_get_facts(graph).foreign) {
         cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(graph, segment)->exec, node->handle, &on);
-        if (error != cudaSuccess && error != cudaErrorInvalidValue && bg__step_insists())
+        if (error != cudaSuccess && error != cudaErrorInvalidValue && bg__step_retries())
             error = cudaGraphNodeGetEnabled(bg__graph_segment(graph, segment)->exec, node->handle, &on);
         if (error != cudaErrorInvalidValue)
             BG__TRY_CUDA(error);
-        bg__ignore(error);
+        bg__clear_cuda_error(error);
     }
     *enabled = on != 0;
 done:
@@ -33,14 +33,14 @@ done:
 }
 
 /* Runs before any node: if the graph is then launched as a whole, its memory must be unchanged. */
-static bg_status find_refused(bg__step_parts *parts, int segment, bg_report *report)
+static bg_status find_refused_nodes(bg__step_parts *parts, int segment, bg_report *report)
 {
     bg__step_part *p = &parts->list[segment];
     bg_status status = BG_OK;
     for (size_t i = 0; i < p->list.count; i++) {
         const bg__node *node = p->list.nodes[i].node;
         bool enabled, refused = false;
-        BG__TRY(bg__step_is_enabled(parts->graph, segment, node, &enabled));
+        BG__TRY(bg__step_node_is_enabled(parts->graph, segment, node, &enabled));
         if (enabled)
             BG__TRY(bg__step_report_refused(node, &parts->nodes, &parts->last, report, &refused));
         p->refused |= refused;
@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-static bg_status read_part(bg__step_parts *parts, int segment, int order, bg_report *report)
+static bg_status read_segment(bg__step_parts *parts, int segment, int order, bg_report *report)
 {
     bg__step_part *p = &parts->list[segment];
     bg_status status;
@@ -57,9 +57,9 @@ static bg_status read_part(bg__step_parts *parts, int segment, int order, bg_rep
     p->calls = &parts->calls[segment];
     BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(parts->graph, segment)->graph, &parts->nodes, order));
     if (p->list.whole == NULL)
-        BG__TRY(find_refused(parts, segment, report));
+        BG__TRY(find_refused_nodes(parts, segment, report));
     for (size_t i = 0; i < p->list.count; i++)
-        for (bg__step_call *c = bg__step_calls_find(p->calls, p->list.nodes[i].outer); c != NULL; c = c->outer)
+        for (bg__step_call *c = bg__step_calls_find_by_node(p->calls, p->list.nodes[i].outer); c != NULL; c = c->outer)
             c->left++;
 done:
     return status;
@@ -72,9 +72,9 @@ bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, int order,
     *parts = (bg__step_parts){.graph = graph};
     BG__TRY(BG__ALLOCATE(parts->list, bg__graph_segment_count(graph), "segments"));
     BG__TRY(bg__step_calls_create(&parts->calls, graph));
-    BG__TRY(bg__nodes_take(graph, &parts->nodes));
+    BG__TRY(bg__nodes_read(graph, &parts->nodes));
     for (int i = 0; i < bg__graph_segment_count(graph); i++)
-        BG__TRY(read_part(parts, i, order, report));
+        BG__TRY(read_segment(parts, i, order, report));
     for (int i = 0; i < bg__graph_step_count(graph); i++)
         parts->total += bg__step_parts_count(parts, bg__graph_step(graph, i));
 done:
@@ -86,7 +86,7 @@ void bg__step_parts_free(bg__step_parts *parts)
     for (int i = 0; parts->list != NULL && i < bg__graph_segment_count(parts->graph); i++)
         bg__step_list_free(&parts->list[i].list);
     free(parts->list);
-    bg__step_drop_last(&parts->last);
+    bg__step_release_last_exec(&parts->last);
     bg__step_calls_free(parts->calls, parts->graph);
     bg__nodes_free(&parts->nodes);
     *parts = (bg__step_parts){.graph = NULL};
@@ -96,31 +96,31 @@ void bg__step_parts_free(bg__step_parts *parts)
 
 int bg__step_parts_count(const bg__step_parts *parts, bg__step_view step)
 {
-    if (step.kind == BG__LAUNCH && !bg__step_part_is_whole(&parts->list[step.place]))
+    if (step.kind == BG__STEP_LAUNCH && !bg__step_part_is_whole(&parts->list[step.place]))
         return (int)parts->list[step.place].list.count;
-    return step.kind != BG__SYNC;
+    return step.kind != BG__STEP_SYNC;
 }
 
-static bool is_node_of(const bg__step_part *p, const bg__step_node *node, const char *name)
+static bool is_node_of_call(const bg__step_part *p, const bg__step_node *node, const char *name)
 {
-    for (const bg__step_call *c = bg__step_calls_find(p->calls, node->outer); c != NULL; c = c->outer)
-        if (bg__step_is_named(c->call, name))
+    for (const bg__step_call *c = bg__step_calls_find_by_node(p->calls, node->outer); c != NULL; c = c->outer)
+        if (bg__step_call_is_named(c->call, name))
             return true;
-    return bg__step_is_named(node->node->call, name);
+    return bg__step_call_is_named(node->node->call, name);
 }
 
 /* Returns the index of the call in the step, from first on; -1: none. */
-static int find_in_step(const bg__step_parts *parts, bg__step_view step, const char *name, int first)
+static int find_call_in_step(const bg__step_parts *parts, bg__step_view step, const char *name, int first)
 {
-    const bg__step_part *p = step.kind == BG__LAUNCH ? &parts->list[step.place] : NULL;
+    const bg__step_part *p = step.kind == BG__STEP_LAUNCH ? &parts->list[step.place] : NULL;
 
     if (p == NULL)
-        return bg__step_is_named(step.call, name) && first <= 0 ? 0 : -1;
+        return bg__step_call_is_named(step.call, name) && first <= 0 ? 0 : -1;
     for (size_t i = first > 0 ? (size_t)first : 0; !bg__step_part_is_whole(p) && i < p->list.count; i++)
-        if (is_node_of(p, &p->list.nodes[i], name))
+        if (is_node_of_call(p, &p->list.nodes[i], name))
             return (int)i;
     for (size_t i = 0; bg__step_part_is_whole(p) && first <= 0 && i < p->calls->count; i++)
-        if (bg__step_is_named(p->calls->calls[i].call, name))
+        if (bg__step_call_is_named(p->calls->calls[i].call, name))
             return 0;
     return -1;
 }
@@ -135,7 +135,7 @@ int bg__step_parts_find(const bg__step_parts *parts, const char *text, int first
     }
     for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
         bg__step_view step = bg__graph_step(parts->graph, i);
-        int at = find_in_step(parts, step, text, first - before);
+        int at = find_call_in_step(parts, step, text, first - before);
         if (at >= 0)
             return before + at;
         before += bg__step_parts_count(parts, step);
@@ -212,10 +212,10 @@ uint64_t bg__step_parts_hash(const bg__step_parts *parts)
 
     for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
         bg__step_view step = bg__graph_step(parts->graph, i);
-        hash = hash_call(hash_text(hash, step.kind == BG__LAUNCH ? "segment" : "step"), step.call);
-        if (step.kind == BG__LAUNCH)
+        hash = hash_call(hash_text(hash, step.kind == BG__STEP_LAUNCH ? "segment" : "step"), step.call);
+        if (step.kind == BG__STEP_LAUNCH)
             hash = hash_segment(hash, &parts->list[step.place]);
-        else if (step.kind == BG__CALL)
+        else if (step.kind == BG__STEP_CALL)
             hash = hash_tensors(hash, step.call, step.args);
     }
     return hash;

@@ -18,7 +18,7 @@ typedef struct bg__step_parts {
     bg__nodes nodes;
     bg__step_part *list;   /* of each segment */
     bg__step_calls *calls; /* of each segment */
-    cudaGraphExec_t last;  /* see bg__step_drop_last */
+    cudaGraphExec_t last;  /* see bg__step_release_last_exec */
     int total;             /* number of indices: nodes, eager calls, copies, events and whole segments */
 } bg__step_parts;
 
@@ -39,6 +39,6 @@ uint64_t bg__step_parts_hash(const bg__step_parts *parts);
 
 /* Only some kinds of nodes can be disabled. CUDA refuses the query for nodes in child graphs, and for nodes that were
  * added to the source after the instantiation; these count as enabled. */
-bg_status bg__step_is_enabled(const bg_graph *graph, int segment, const bg__node *node, bool *enabled);
+bg_status bg__step_node_is_enabled(const bg_graph *graph, int segment, const bg__node *node, bool *enabled);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "stop_signals.h"
 
-static void call_text(const bg__call *call, char *text, size_t bytes)
+static void format_call(const bg__call *call, char *text, size_t bytes)
 {
     if (call == NULL)
         snprintf(text, bytes, "%s", "");
@@ -18,41 +18,41 @@ static void call_text(const bg__call *call, char *text, size_t bytes)
                  call->site.line);
 }
 
-static void end_with(bg__walking *w, bg_status what)
+static void end_walk(bg__walk_state *w, bg_status what)
 {
     w->end->early = true;
     w->end->what = what;
-    w->end->error = bg__fail_cause();
+    w->end->error = bg__error_cuda_cause();
     snprintf(w->end->text, sizeof w->end->text, "%s", bg_last_error());
 }
 
-void bg__walk_report_fault(bg__walking *w, const bg__walk_unit *u, cudaError_t error)
+void bg__walk_report_fault(bg__walk_state *w, const bg__walk_unit *u, cudaError_t error)
 {
     static const char *const advice =
         "look at the addresses among the parameters; breakgraph check reports those whose memory was moved or freed";
     char call[300], launch[1200];
     bg_status what;
 
-    call_text(u->call, call, sizeof call);
-    bg__step_launch(&u->kernel, launch, sizeof launch);
+    format_call(u->call, call, sizeof call);
+    bg__step_kernel_text(&u->kernel, launch, sizeof launch);
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, advice, "%s%s failed with %s (%s)%s", u->node, call,
                    cudaGetErrorName(error), cudaGetErrorString(error), launch);
     what = bg__fail_cuda(error, "the step");
     bg__fail(what, "step %d of %s, %s%s failed with %s (%s)%s", w->index, bg__graph_name(w->graph), u->node, call,
              cudaGetErrorName(error), cudaGetErrorString(error), launch);
-    end_with(w, what);
+    end_walk(w, what);
     w->end->error = error;
 }
 
-void bg__walk_report_failure(bg__walking *w, const bg__walk_unit *u, bg_status failed)
+void bg__walk_report_failure(bg__walk_state *w, const bg__walk_unit *u, bg_status failed)
 {
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL,
                    "the eager call failed in this replay: correct its body or its arguments", "%s: %s",
                    bg_status_name(failed), bg_last_error());
-    end_with(w, failed);
+    end_walk(w, failed);
 }
 
-static bool is_stop(const bg__walking *w, const bg__walk_unit *u)
+static bool is_stop_reached(const bg__walk_state *w, const bg__walk_unit *u)
 {
     const char *stop = w->options->stop;
     return u->stop || (stop != NULL && stop[0] != '\0' && strspn(stop, "0123456789") == strlen(stop) &&
@@ -60,7 +60,7 @@ static bool is_stop(const bg__walking *w, const bg__walk_unit *u)
 }
 
 /* Says how to step the rest. */
-static void advise_rest(const bg__walking *w, char *text, size_t bytes)
+static void format_rest_advice(const bg__walk_state *w, char *text, size_t bytes)
 {
     const char *command = w->options->command;
     int next = w->index + 1;
@@ -77,7 +77,7 @@ static void advise_rest(const bg__walking *w, char *text, size_t bytes)
 }
 
 /* why: "BG_STEP_STOP=rope#3"; "": the callback asked for it. */
-static void stop_walk(bg__walking *w, const bg__walk_unit *u, const char *why)
+static void stop_walk(bg__walk_state *w, const bg__walk_unit *u, const char *why)
 {
     bool left = w->index + 1 < w->parts.total;
     const char *rest = left ? "the rest did not run" : "nothing was left to run";
@@ -88,23 +88,23 @@ static void stop_walk(bg__walking *w, const bg__walk_unit *u, const char *why)
     if (*why != '\0') {
         bg__fail(BG_ERROR_STOPPED, "%s: the replay of %s stopped after index %d, %s; %s", why, bg__graph_name(w->graph),
                  w->index, u->node, rest);
-        end_with(w, BG_ERROR_STOPPED);
+        end_walk(w, BG_ERROR_STOPPED);
     }
     if (*why == '\0' && !left)
         return;
     w->end->next = left ? w->index + 1 : 0;
-    advise_rest(w, advice, sizeof advice);
+    format_rest_advice(w, advice, sizeof advice);
     bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, advice, "stopped after index %d of 0 to %d, %s; %s",
                    w->index, w->parts.total - 1, u->node, rest);
 }
 
 /* A signal after the last node stops nothing. */
-static bool is_signalled(const bg__walking *w)
+static bool is_stop_signalled(const bg__walk_state *w)
 {
-    return w->options->signals && bg__stop_signals_noted() != NULL && w->index + 1 < w->parts.total;
+    return w->options->signals && bg__stop_signals_received() != NULL && w->index + 1 < w->parts.total;
 }
 
-void bg__walk_announce(bg__walking *w, const bg__walk_unit *u, cudaError_t error)
+void bg__walk_notify_unit(bg__walk_state *w, const bg__walk_unit *u, cudaError_t error)
 {
     bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
     char why[300];
@@ -127,17 +127,17 @@ void bg__walk_announce(bg__walking *w, const bg__walk_unit *u, cudaError_t error
         go_on = w->options->each(w->options->user, &info);
     if (w->end->early)
         return;
-    if (is_stop(w, u)) {
+    if (is_stop_reached(w, u)) {
         snprintf(why, sizeof why, "BG_STEP_STOP=%s", w->options->stop);
         stop_walk(w, u, why);
-    } else if (is_signalled(w)) {
-        stop_walk(w, u, bg__stop_signals_noted());
+    } else if (is_stop_signalled(w)) {
+        stop_walk(w, u, bg__stop_signals_received());
     } else if (!go_on) {
         stop_walk(w, u, "");
     }
 }
 
-void bg__walk_show(bg__walking *w, const bg__walk_unit *u)
+void bg__walk_show_progress(bg__walk_state *w, const bg__walk_unit *u)
 {
     char text[120];
     w->progress.done = w->index;

@@ -32,7 +32,7 @@ static void write_escaped(FILE *out, const char *text)
     }
 }
 
-static void indent(const drawing *d, int depth)
+static void write_indent(const drawing *d, int depth)
 {
     fprintf(d->out, "%*s", 4 * depth, "");
 }
@@ -50,7 +50,7 @@ static void write_id(const drawing *d, const bg__node *node)
 
 /* ---- nodes ---- */
 
-static void write_kernel(const drawing *d, const bg__node *node)
+static void write_kernel_label(const drawing *d, const bg__node *node)
 {
     const CUDA_KERNEL_NODE_PARAMS *l = &node->of.launch;
     if (node->kernel->name != NULL) {
@@ -64,7 +64,7 @@ static void write_kernel(const drawing *d, const bg__node *node)
 }
 
 /* If a CUDA array is involved, the extent counts elements, not bytes. */
-static void write_copy(const drawing *d, const bg__node *node)
+static void write_copy_label(const drawing *d, const bg__node *node)
 {
     static const char *const kinds[] = {"host to host", "host to device", "device to host", "device to device"};
     const struct cudaMemcpy3DParms *copy = &node->of.copy;
@@ -76,16 +76,16 @@ static void write_copy(const drawing *d, const bg__node *node)
         fprintf(d->out, ", %s", kinds[copy->kind]);
 }
 
-static void write_fill(const drawing *d, const bg__node *node)
+static void write_memset_label(const drawing *d, const bg__node *node)
 {
     const struct cudaMemsetParams *fill = &node->of.fill;
     char real[BG__REAL_BYTES];
-    bool guessed = fill->elementSize == sizeof(float) && bg__real_guess(&fill->value, sizeof fill->value, real);
+    bool guessed = fill->elementSize == sizeof(float) && bg__format_if_real(&fill->value, sizeof fill->value, real);
     fprintf(d->out, "\\n%zu bytes, of %s%s0x%0*x%s", fill->width * fill->elementSize * fill->height,
             guessed ? real : "", guessed ? " (" : "", 2 * (int)fill->elementSize, fill->value, guessed ? ")" : "");
 }
 
-static size_t count_inside(const drawing *d, const bg__node *child)
+static size_t count_child_nodes(const drawing *d, const bg__node *child)
 {
     size_t count = 0;
     for (size_t i = 0; i < d->nodes.count; i++)
@@ -93,19 +93,19 @@ static size_t count_inside(const drawing *d, const bg__node *child)
     return count;
 }
 
-static void write_figures(const drawing *d, const bg__node *node)
+static void write_node_label(const drawing *d, const bg__node *node)
 {
     switch (node->type) {
-    case cudaGraphNodeTypeKernel: write_kernel(d, node); break;
-    case cudaGraphNodeTypeMemcpy: write_copy(d, node); break;
-    case cudaGraphNodeTypeMemset: write_fill(d, node); break;
+    case cudaGraphNodeTypeKernel: write_kernel_label(d, node); break;
+    case cudaGraphNodeTypeMemcpy: write_copy_label(d, node); break;
+    case cudaGraphNodeTypeMemset: write_memset_label(d, node); break;
     case cudaGraphNodeTypeMemAlloc: fprintf(d->out, "\\n%zu bytes", node->of.memory.bytes); break;
-    case cudaGraphNodeTypeGraph: fprintf(d->out, "\\n%zu nodes", count_inside(d, node)); break;
+    case cudaGraphNodeTypeGraph: fprintf(d->out, "\\n%zu nodes", count_child_nodes(d, node)); break;
     default: break;
     }
 }
 
-static const char *shape_of(const bg__node *node)
+static const char *node_shape(const bg__node *node)
 {
     switch (node->type) {
     case cudaGraphNodeTypeKernel: return "box";
@@ -119,45 +119,45 @@ static const char *shape_of(const bg__node *node)
     }
 }
 
-static void write_child(drawing *d, const bg__node *child, int depth);
+static void write_child_graph(drawing *d, const bg__node *child, int depth);
 
 /* Writes a child graph's nodes, too. */
 static void write_node(drawing *d, const bg__node *node, int depth)
 {
-    indent(d, depth);
+    write_indent(d, depth);
     write_id(d, node);
-    fprintf(d->out, " [shape=%s, label=\"%zu: %s%s", shape_of(node), node->place, bg__node_kind(node),
+    fprintf(d->out, " [shape=%s, label=\"%zu: %s%s", node_shape(node), node->place, bg__node_kind(node),
             node->writeback ? " (write-back)" : "");
     if (node->known)
-        write_figures(d, node);
+        write_node_label(d, node);
     fputs("\"];\n", d->out);
     if (node->type == cudaGraphNodeTypeGraph && node->known)
-        write_child(d, node, depth);
+        write_child_graph(d, node, depth);
 }
 
-static void write_child(drawing *d, const bg__node *child, int depth)
+static void write_child_graph(drawing *d, const bg__node *child, int depth)
 {
-    indent(d, depth);
+    write_indent(d, depth);
     fprintf(d->out, "subgraph cluster_%d {\n", d->clusters++);
-    indent(d, depth + 1);
+    write_indent(d, depth + 1);
     fprintf(d->out, "label=\"child graph of node %zu\"; style=dashed;\n", child->place);
     for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++)
         if (node->parent == child - d->nodes.node)
             write_node(d, node, depth + 1);
-    indent(d, depth);
+    write_indent(d, depth);
     fputs("}\n", d->out);
 }
 
 /* ---- calls ---- */
 
-static void write_nodes_of(drawing *d, const bg__call *call, int depth)
+static void write_call_nodes(drawing *d, const bg__call *call, int depth)
 {
     for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++)
         if (node->segment == d->segment && node->parent < 0 && node->call == call)
             write_node(d, node, depth);
 }
 
-static bool has_nodes(const drawing *d, const bg__call *call)
+static bool call_has_nodes(const drawing *d, const bg__call *call)
 {
     for (size_t i = 0; i < d->nodes.count; i++)
         for (const bg__call *c = d->nodes.node[i].call; c != NULL && d->nodes.node[i].segment == d->segment;
@@ -170,26 +170,26 @@ static bool has_nodes(const drawing *d, const bg__call *call)
 /* Recursion: as deep as the program nests its ops. */
 static void write_call(drawing *d, const bg__call *call, int depth)
 {
-    if (!has_nodes(d, call))
+    if (!call_has_nodes(d, call))
         return;
-    indent(d, depth);
+    write_indent(d, depth);
     fprintf(d->out, "subgraph cluster_%d {\n", d->clusters++);
-    indent(d, depth + 1);
+    write_indent(d, depth + 1);
     fputs("label=\"", d->out);
     write_escaped(d->out, call->name);
     fputs(call->eager ? " (eager)\\n" : "\\n", d->out);
     write_escaped(d->out, call->site.file != NULL ? call->site.file : "unknown file");
     fprintf(d->out, ":%d\";\n", call->site.line);
-    write_nodes_of(d, call, depth + 1);
+    write_call_nodes(d, call, depth + 1);
     for (const bg__call *inner = call->child; inner != NULL; inner = inner->next)
         write_call(d, inner, depth + 1);
-    indent(d, depth);
+    write_indent(d, depth);
     fputs("}\n", d->out);
 }
 
 /* ---- edges ---- */
 
-static const bg__node *node_at(const drawing *d, cudaGraphNode_t handle)
+static const bg__node *find_segment_node(const drawing *d, cudaGraphNode_t handle)
 {
     const bg__node *node = bg__nodes_find(&d->nodes, handle);
     return node != NULL && node->segment == d->segment ? node : NULL;
@@ -197,7 +197,7 @@ static const bg__node *node_at(const drawing *d, cudaGraphNode_t handle)
 
 static void write_edge(const drawing *d, const bg__node *from, const bg__node *to, const char *attributes)
 {
-    indent(d, 1);
+    write_indent(d, 1);
     write_id(d, from);
     fputs(" -> ", d->out);
     write_id(d, to);
@@ -207,9 +207,9 @@ static void write_edge(const drawing *d, const bg__node *from, const bg__node *t
 static void write_edges(const drawing *d, const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        const bg__node *from = node_at(d, l->nodes[i]);
+        const bg__node *from = find_segment_node(d, l->nodes[i]);
         for (size_t e = l->first_edge[i]; from != NULL && e < l->first_edge[i + 1]; e++) {
-            const bg__node *to = node_at(d, l->nodes[l->edge_to[e]]);
+            const bg__node *to = find_segment_node(d, l->nodes[l->edge_to[e]]);
             if (to != NULL)
                 write_edge(d, from, to, "");
         }
@@ -217,16 +217,16 @@ static void write_edges(const drawing *d, const bg__layout *l)
 }
 
 /* Draws edges from a child graph's node to its nodes without dependencies. */
-static void write_entries(const drawing *d, const bg__node *child, const bg__layout *l)
+static void write_child_edges(const drawing *d, const bg__node *child, const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        const bg__node *node = node_at(d, l->nodes[i]);
+        const bg__node *node = find_segment_node(d, l->nodes[i]);
         if (node != NULL && l->waits[i] == 0)
             write_edge(d, child, node, " [style=dashed]");
     }
 }
 
-static bg_status write_edges_of(const drawing *d, cudaGraph_t graph, const bg__node *child)
+static bg_status write_graph_edges(const drawing *d, cudaGraph_t graph, const bg__node *child)
 {
     bg__layout layout = {0};
     bg_status status;
@@ -234,7 +234,7 @@ static bg_status write_edges_of(const drawing *d, cudaGraph_t graph, const bg__n
     BG__TRY(bg__layout_read(&layout, graph));
     write_edges(d, &layout);
     if (child != NULL)
-        write_entries(d, child, &layout);
+        write_child_edges(d, child, &layout);
 done:
     bg__layout_free(&layout);
     return status;
@@ -242,21 +242,21 @@ done:
 
 /* ---- the drawing ---- */
 
-static bg_status draw(drawing *d)
+static bg_status write_segment(drawing *d)
 {
     bg_status status = BG_OK;
 
     fputs("digraph segment {\n    label=\"", d->out);
     write_escaped(d->out, bg__graph_name(d->graph));
     fprintf(d->out, ", segment %d\";\n    node [fontname=\"monospace\"];\n", d->segment);
-    write_nodes_of(d, NULL, 1);
+    write_call_nodes(d, NULL, 1);
     for (const bg__call *call = bg__graph_root(d->graph)->child; call != NULL; call = call->next)
         write_call(d, call, 1);
-    BG__TRY(write_edges_of(d, bg__graph_segment(d->graph, d->segment)->graph, NULL));
+    BG__TRY(write_graph_edges(d, bg__graph_segment(d->graph, d->segment)->graph, NULL));
     for (size_t i = 0; i < d->nodes.count; i++) {
         const bg__node *node = &d->nodes.node[i];
         if (node->segment == d->segment && node->type == cudaGraphNodeTypeGraph && node->known)
-            BG__TRY(write_edges_of(d, node->of.child, node));
+            BG__TRY(write_graph_edges(d, node->of.child, node));
     }
     fputs("}\n", d->out);
 done:
@@ -264,7 +264,7 @@ done:
 }
 
 /* Writes to memory first, so that a failure leaves nothing on standard output. */
-static bg_status draw_text(drawing *d, char **text, size_t *bytes)
+static bg_status write_segment_text(drawing *d, char **text, size_t *bytes)
 {
     bg_status status;
     bool failed;
@@ -272,7 +272,7 @@ static bg_status draw_text(drawing *d, char **text, size_t *bytes)
     d->out = open_memstream(text, bytes);
     if (d->out == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a drawing");
-    status = draw(d);
+    status = write_segment(d);
     failed = ferror(d->out) != 0;
     failed |= fclose(d->out) != 0;
     if (failed && status == BG_OK)
@@ -280,20 +280,20 @@ static bg_status draw_text(drawing *d, char **text, size_t *bytes)
     return status;
 }
 
-bg_status bg__dot_write(const bg_graph *graph, int segment, const char *path, bg__file_name name)
+bg_status bg__dot_write(const bg_graph *graph, int segment, const char *path, bg__file_origin name)
 {
     drawing d = {.graph = graph, .segment = segment};
     char *text = NULL;
     size_t bytes = 0;
     bg_status status;
 
-    bg__pending_note();
-    BG__TRY(bg__nodes_take(graph, &d.nodes));
-    BG__TRY(draw_text(&d, &text, &bytes));
+    bg__foreign_error_note();
+    BG__TRY(bg__nodes_read(graph, &d.nodes));
+    BG__TRY(write_segment_text(&d, &text, &bytes));
     BG__TRY(bg__file_write_bytes(path, name, text, bytes, NULL, 0));
 done:
     if (status != BG_OK)
-        bg__fail_where("bg_graph_write_dot");
+        bg__error_add_location("bg_graph_write_dot");
     free(text);
     bg__nodes_free(&d.nodes);
     return status;
@@ -306,5 +306,5 @@ bg_status bg_graph_write_dot(const bg_graph *graph, int segment, const char *pat
     if (segment < 0 || segment >= bg__graph_segment_count(graph))
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_write_dot: there is no segment %d; %s has %d", segment,
                         bg__graph_name(graph), bg__graph_segment_count(graph));
-    return bg__dot_write(graph, segment, path, BG__FILE_GIVEN);
+    return bg__dot_write(graph, segment, path, BG__FILE_FROM_USER);
 }

@@ -26,12 +26,12 @@ static double now_us(void)
 /* ---- steps ---- */
 
 /* One event where the replay begins, and two for each step. */
-typedef struct marks {
+typedef struct step_events {
     cudaEvent_t *events;
     int count;
-} marks;
+} step_events;
 
-static bg_status make_marks(marks *m, const bg_graph *graph)
+static bg_status create_step_events(step_events *m, const bg_graph *graph)
 {
     int wanted = 2 * bg__graph_step_count(graph) + 1;
     bg_status status;
@@ -43,14 +43,15 @@ done:
     return status;
 }
 
-static void free_marks(marks *m)
+static void destroy_step_events(step_events *m)
 {
     while (m->count > 0)
         BG__RELEASE(cudaEventDestroy(m->events[--m->count]));
     free(m->events);
 }
 
-static bg_status run_steps(bg_graph *graph, cudaStream_t stream, const marks *m, bg__timing *timing, double *begun)
+static bg_status replay_steps(bg_graph *graph, cudaStream_t stream, const step_events *m, bg__timing *timing,
+                              double *begun)
 {
     double began = now_us();
     bg_status status = BG_OK;
@@ -62,14 +63,14 @@ static bg_status run_steps(bg_graph *graph, cudaStream_t stream, const marks *m,
         timing->cpu[i].begin = now_us() - began;
         BG__TRY(bg__replay_step(graph, i, stream));
         timing->cpu[i].end = now_us() - began;
-        bg__pending_note(); /* the body may have left an error */
+        bg__foreign_error_note(); /* the body may have left an error */
         BG__TRY_CUDA(cudaEventRecord(m->events[2 * i + 2], stream));
     }
 done:
     return status;
 }
 
-static bg_status read_mark(const marks *m, int event, double begun, double *us)
+static bg_status read_event_time(const step_events *m, int event, double begun, double *us)
 {
     float milliseconds = 0;
     bg_status status = BG_OK;
@@ -79,44 +80,44 @@ done:
     return status;
 }
 
-static bg_status read_marks(const bg_graph *graph, const marks *m, double begun, bg__timing *timing)
+static bg_status read_event_times(const bg_graph *graph, const step_events *m, double begun, bg__timing *timing)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
-        BG__TRY(read_mark(m, 2 * i + 1, begun, &timing->gpu[i].begin));
-        BG__TRY(read_mark(m, 2 * i + 2, begun, &timing->gpu[i].end));
+        BG__TRY(read_event_time(m, 2 * i + 1, begun, &timing->gpu[i].begin));
+        BG__TRY(read_event_time(m, 2 * i + 2, begun, &timing->gpu[i].end));
     }
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
-bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
+bg_status bg__timing_measure_steps(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
 {
     double begun = 0;
-    marks m = {NULL, 0};
+    step_events m = {NULL, 0};
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(timing->cpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(BG__ALLOCATE(timing->gpu, bg__graph_step_count(graph), "times of steps"));
-    BG__TRY(make_marks(&m, graph));
+    BG__TRY(create_step_events(&m, graph));
     status = bg__wait_for_stream(stream); /* else the first step's time includes work queued before */
     if (status != BG_OK) {
-        bg__fail_where("the work on the stream before the replay");
+        bg__error_add_location("the work on the stream before the replay");
         goto done;
     }
-    BG__TRY(run_steps(graph, stream, &m, timing, &begun));
+    BG__TRY(replay_steps(graph, stream, &m, timing, &begun));
     BG__TRY(bg__wait_for_stream(stream));
-    BG__TRY(read_marks(graph, &m, begun, timing));
+    BG__TRY(read_event_times(graph, &m, begun, timing));
 done:
-    free_marks(&m);
+    destroy_step_events(&m);
     return status;
 }
 
-bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
+bg_status bg__timing_measure_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
 {
     bg_status status, left;
 
@@ -124,7 +125,7 @@ bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *ti
     if (bg__graph_get_facts(graph).watched)
         status = bg__check_replay(graph);
     if (status == BG_OK)
-        status = bg__timing_steps(graph, stream, timing);
+        status = bg__timing_measure_steps(graph, stream, timing);
     left = bg__replay_leave(graph, stream, status);
     if (status == BG_OK)
         status = left;
@@ -134,26 +135,26 @@ done:
 
 /* ---- nodes ---- */
 
-typedef struct taking {
+typedef struct node_timing {
     bg__timing *timing;
     bg__timer timer;
-} taking;
+} node_timing;
 
-bg_status bg__timing_note_node(bg__timing *timing, const bg__step_node *ran, const bg__call *call, double us)
+bg_status bg__timing_add_node(bg__timing *timing, const bg__step_node *ran, const bg__call *call, double us)
 {
     bg__step_kernel kernel;
-    bg__node_time *node;
+    bg__node_creation_time *node;
     bg_status status;
 
-    BG__TRY(BG__GROW(timing->nodes, timing->count, timing->capacity, "times of nodes"));
-    bg__step_describe(ran->node, &kernel);
+    BG__TRY(BG__ARRAY_GROW(timing->nodes, timing->count, timing->capacity, "times of nodes"));
+    bg__step_kernel_read(ran->node, &kernel);
     node = &timing->nodes[timing->count];
-    *node = (bg__node_time){.segment = ran->node->segment,
-                            .outer = ran->outer,
-                            .order = timing->count++,
-                            .kind = ran->node->writeback ? "write-back" : bg__node_kind(ran->node),
-                            .call = call,
-                            .us = us};
+    *node = (bg__node_creation_time){.segment = ran->node->segment,
+                                     .outer = ran->outer,
+                                     .order = timing->count++,
+                                     .kind = ran->node->writeback ? "write-back" : bg__node_kind(ran->node),
+                                     .call = call,
+                                     .us = us};
     memcpy(node->place, ran->place, sizeof node->place);
     snprintf(node->kernel, sizeof node->kernel, "%s", kernel.name);
     memcpy(node->grid, kernel.grid, sizeof node->grid);
@@ -162,15 +163,15 @@ done:
     return status;
 }
 
-static bg_status note_node(void *user, const bg__step_node *ran, const bg__call *call)
+static bg_status add_timed_node(void *user, const bg__step_node *ran, const bg__call *call)
 {
-    const taking *t = user;
-    return bg__timing_note_node(t->timing, ran, call, t->timer.us);
+    const node_timing *t = user;
+    return bg__timing_add_node(t->timing, ran, call, t->timer.us);
 }
 
-static int by_making(const void *a, const void *b)
+static int compare_node_times(const void *a, const void *b)
 {
-    const bg__node_time *x = a, *y = b;
+    const bg__node_creation_time *x = a, *y = b;
     if (x->segment != y->segment)
         return x->segment < y->segment ? -1 : 1;
     if (x->outer != y->outer)
@@ -181,7 +182,7 @@ static int by_making(const void *a, const void *b)
 void bg__timing_sort_nodes(bg__timing *timing)
 {
     if (timing->count > 0)
-        qsort(timing->nodes, timing->count, sizeof *timing->nodes, by_making);
+        qsort(timing->nodes, timing->count, sizeof *timing->nodes, compare_node_times);
 }
 
 bg_status bg__timer_create(bg__timer *timer)
@@ -201,9 +202,9 @@ void bg__timer_destroy(bg__timer *timer)
         BG__RELEASE(cudaEventDestroy(timer->end));
 }
 
-static bg_status walk(bg_graph *graph, cudaStream_t stream, taking *t, bg_report *report)
+static bg_status walk_timed(bg_graph *graph, cudaStream_t stream, node_timing *t, bg_report *report)
 {
-    const bg__walk_options options = {.timed = note_node, .timer = &t->timer, .user = t};
+    const bg__walk_options options = {.timed = add_timed_node, .timer = &t->timer, .user = t};
     bg__walk_end end = {.early = false};
     bg_status status = BG_OK;
 
@@ -211,20 +212,20 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, taking *t, bg_report
     BG__TRY(bg__walk(graph, stream, &options, report, &end));
     if (end.what != BG_OK) {
         status = bg__fail(end.what, "%s", end.text);
-        bg__fail_set_placed();
+        bg__error_set_located();
     }
 done:
     bg__timer_destroy(&t->timer);
     return status;
 }
 
-bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *timing, bg_report *report)
+bg_status bg__timing_measure_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *timing, bg_report *report)
 {
-    taking t = {.timing = timing};
+    node_timing t = {.timing = timing};
     bg_status status;
 
     BG__TRY(bg__replay_enter(graph, stream));
-    status = walk(graph, stream, &t, report);
+    status = walk_timed(graph, stream, &t, report);
     BG__TRY(bg__replay_leave(graph, stream, status));
     bg__timing_sort_nodes(timing);
 done:
@@ -233,23 +234,23 @@ done:
 
 /* ---- a report's timings ---- */
 
-const char *bg__timing_what(bg__step_view step, char *text, size_t bytes)
+const char *bg__timing_step_name(bg__step_view step, char *text, size_t bytes)
 {
     switch (step.kind) {
-    case BG__LAUNCH: snprintf(text, bytes, "segment %d", step.place); break;
-    case BG__CALL: snprintf(text, bytes, "call %s", step.call->name); break;
-    case BG__COPY: snprintf(text, bytes, "copy %s", step.call->name); break;
-    case BG__FORWARD: return "forward";
-    case BG__WAIT: return "wait";
-    case BG__RECORD: return "record";
-    case BG__SYNC: return "sync";
+    case BG__STEP_LAUNCH: snprintf(text, bytes, "segment %d", step.place); break;
+    case BG__STEP_CALL: snprintf(text, bytes, "call %s", step.call->name); break;
+    case BG__STEP_COPY: snprintf(text, bytes, "copy %s", step.call->name); break;
+    case BG__STEP_FORWARD: return "forward";
+    case BG__STEP_WAIT: return "wait";
+    case BG__STEP_RECORD: return "record";
+    case BG__STEP_SYNC: return "sync";
     }
     return text;
 }
 
 /* Returns the times of a segment's nodes from *next on, rounded to a tenth of a nanosecond; the nodes of a child graph
  * have one sum. null: the node was not timed. */
-static cJSON *node_times(const bg__timing *nodes, size_t *next, int segment)
+static cJSON *add_node_times(const bg__timing *nodes, size_t *next, int segment)
 {
     cJSON *list = cJSON_CreateArray();
     long place = 0;
@@ -284,7 +285,7 @@ static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, c
     return good;
 }
 
-bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timing *nodes, cJSON *list)
+bg_status bg__timings_measure(bg_graph *graph, cudaStream_t stream, const bg__timing *nodes, cJSON *list)
 {
     bg__timing timing = {0};
     char what[512];
@@ -292,15 +293,17 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timin
     bg_status status;
 
     if (bg__graph_get_facts(graph).replaying) /* the caller is inside a replay */
-        BG__TRY(bg__timing_steps(graph, stream, &timing));
+        BG__TRY(bg__timing_measure_steps(graph, stream, &timing));
     else
-        BG__TRY(bg__timing_replay(graph, stream, &timing));
+        BG__TRY(bg__timing_measure_replay(graph, stream, &timing));
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
         bg__step_view step = bg__graph_step(graph, i);
-        if (step.kind == BG__WAIT || step.kind == BG__RECORD || step.kind == BG__SYNC)
+        if (step.kind == BG__STEP_WAIT || step.kind == BG__STEP_RECORD || step.kind == BG__STEP_SYNC)
             continue;
-        cJSON *of_nodes = nodes != NULL && step.kind == BG__LAUNCH ? node_times(nodes, &next, step.place) : NULL;
-        if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i], of_nodes)) {
+        cJSON *of_nodes =
+            nodes != NULL && step.kind == BG__STEP_LAUNCH ? add_node_times(nodes, &next, step.place) : NULL;
+        if (!add_timing(list, bg__timing_step_name(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i],
+                        of_nodes)) {
             status =
                 bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the timings of %s", bg__graph_name(graph));
             goto done;

@@ -16,12 +16,14 @@ typedef struct track {
     const char *name;
 } track;
 
-enum { HOST = 1, DEVICE = 2 };
-static const track cpu_track = {HOST, 11, "CPU: the host issues segments, eager calls and copies"};
-static const track gpu_track = {DEVICE, 21,
+enum { HOST_PROCESS = 1, DEVICE_PROCESS = 2 };
+static const track cpu_track = {HOST_PROCESS, 11, "CPU: the host issues segments, eager calls and copies"};
+static const track gpu_track = {DEVICE_PROCESS, 21,
                                 "GPU: from an event before each step to one after it, waits for the host included"};
-static const track calls_track = {DEVICE, 22, "op calls in segments: sum of their nodes' GPU times, each run alone"};
-static const track nodes_track = {DEVICE, 23, "nodes: GPU time of each run alone; where they begin is not measured"};
+static const track calls_track = {DEVICE_PROCESS, 22,
+                                  "op calls in segments: sum of their nodes' GPU times, each run alone"};
+static const track nodes_track = {DEVICE_PROCESS, 23,
+                                  "nodes: GPU time of each run alone; where they begin is not measured"};
 
 static cJSON *add_event(cJSON *events, const char *phase, const char *name, int process, int number)
 {
@@ -57,7 +59,7 @@ static bool name_track(cJSON *events, const track *t)
 /* ---- slices ---- */
 
 /* Rounds to nanoseconds, so that adjacent slices are adjacent in the file, too. */
-static double rounded(double us)
+static double round_to_ns(double us)
 {
     return (double)(int64_t)(us * 1e3 + 0.5) / 1e3;
 }
@@ -65,32 +67,32 @@ static double rounded(double us)
 /* Returns the slice's arguments; NULL: out of host memory. */
 static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__interval span)
 {
-    double begin = rounded(span.begin), end = rounded(span.end);
+    double begin = round_to_ns(span.begin), end = round_to_ns(span.end);
     cJSON *event = add_event(events, "X", name, t->process, t->number);
     return event != NULL && cJSON_AddStringToObject(event, "cat", category) &&
                    cJSON_AddNumberToObject(event, "ts", begin) &&
-                   cJSON_AddNumberToObject(event, "dur", rounded(end > begin ? end - begin : 0))
+                   cJSON_AddNumberToObject(event, "dur", round_to_ns(end > begin ? end - begin : 0))
                ? cJSON_AddObjectToObject(event, "args")
                : NULL;
 }
 
-static bool add_site(cJSON *args, const bg__call *call)
+static bool add_call_site(cJSON *args, const bg__call *call)
 {
     return cJSON_AddStringToObject(args, "call", call->name) &&
            cJSON_AddStringToObject(args, "file", call->site.file != NULL ? call->site.file : "") &&
            cJSON_AddNumberToObject(args, "line", call->site.line);
 }
 
-static const char *category_of(bg__step_view step)
+static const char *step_category(bg__step_view step)
 {
     switch (step.kind) {
-    case BG__LAUNCH: return "segment";
-    case BG__CALL:
-    case BG__FORWARD: return "eager";
-    case BG__COPY: return "copy";
-    case BG__WAIT:
-    case BG__RECORD: return "event";
-    case BG__SYNC: return "sync";
+    case BG__STEP_LAUNCH: return "segment";
+    case BG__STEP_CALL:
+    case BG__STEP_FORWARD: return "eager";
+    case BG__STEP_COPY: return "copy";
+    case BG__STEP_WAIT:
+    case BG__STEP_RECORD: return "event";
+    case BG__STEP_SYNC: return "sync";
     }
     return "";
 }
@@ -98,19 +100,19 @@ static const char *category_of(bg__step_view step)
 static bool add_step_event(cJSON *events, const track *t, const bg_graph *graph, bg__step_view step, bg__interval span)
 {
     char what[512];
-    cJSON *args = add_slice(events, t, bg__timing_what(step, what, sizeof what), category_of(step), span);
+    cJSON *args = add_slice(events, t, bg__timing_step_name(step, what, sizeof what), step_category(step), span);
     if (args == NULL)
         return false;
     switch (step.kind) {
-    case BG__LAUNCH:
+    case BG__STEP_LAUNCH:
         return cJSON_AddNumberToObject(args, "nodes", (double)bg__graph_segment(graph, step.place)->nodes) != NULL;
-    case BG__CALL: return add_site(args, step.call);
-    case BG__COPY: return add_site(args, step.call);
+    case BG__STEP_CALL: return add_call_site(args, step.call);
+    case BG__STEP_COPY: return add_call_site(args, step.call);
     default: return true;
     }
 }
 
-static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *timing)
+static bool add_step_events(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     for (int i = 0; i < bg__graph_step_count(graph); i++)
         if (!add_step_event(events, &cpu_track, graph, bg__graph_step(graph, i), timing->cpu[i]) ||
@@ -122,20 +124,20 @@ static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *ti
 /* ---- nodes and calls of segments ---- */
 
 /* The nodes of a segment, drawn one after the other from the begin of the segment. */
-typedef struct row {
-    const bg__node_time *nodes;
+typedef struct segment_row {
+    const bg__node_creation_time *nodes;
     size_t count;
     double begin;
-} row;
+} segment_row;
 
-static bool add_node_event(cJSON *events, const bg__node_time *node, bg__interval span)
+static bool add_node_event(cJSON *events, const bg__node_creation_time *node, bg__interval span)
 {
     char text[64];
     cJSON *args = add_slice(events, &nodes_track, node->kernel[0] != '\0' ? node->kernel : node->kind, "node", span);
 
     if (args == NULL || !cJSON_AddNumberToObject(args, "segment", node->segment) ||
         !cJSON_AddStringToObject(args, "node", node->place) || !cJSON_AddStringToObject(args, "kind", node->kind) ||
-        (node->call != NULL && !add_site(args, node->call)))
+        (node->call != NULL && !add_call_site(args, node->call)))
         return false;
     if (node->grid[0] == 0)
         return true;
@@ -146,59 +148,60 @@ static bool add_node_event(cJSON *events, const bg__node_time *node, bg__interva
     return cJSON_AddStringToObject(args, "block", text) != NULL;
 }
 
-static bool add_nodes(cJSON *events, const row *r)
+static bool add_node_events(cJSON *events, const segment_row *r)
 {
     bg__interval span = {r->begin, r->begin};
     for (size_t i = 0; i < r->count; i++) {
         span.begin = span.end;
-        span.end += rounded(r->nodes[i].us);
+        span.end += round_to_ns(r->nodes[i].us);
         if (!add_node_event(events, &r->nodes[i], span))
             return false;
     }
     return true;
 }
 
-static bool has_node(const bg__step_calls *calls, const bg__step_call *call, long node)
+static bool call_has_node(const bg__step_calls *calls, const bg__step_call *call, long node)
 {
-    const bg__step_call *c = bg__step_calls_find(calls, node);
+    const bg__step_call *c = bg__step_calls_find_by_node(calls, node);
     while (c != NULL && c != call)
         c = c->outer;
     return c != NULL;
 }
 
 /* Returns false if no node of the call was timed. */
-static bool find_span(const row *r, const bg__step_calls *calls, const bg__step_call *call, bg__interval *span)
+static bool find_call_span(const segment_row *r, const bg__step_calls *calls, const bg__step_call *call,
+                           bg__interval *span)
 {
     double at = r->begin;
     bool found = false;
-    for (size_t i = 0; i < r->count; at += rounded(r->nodes[i++].us)) {
-        if (!has_node(calls, call, r->nodes[i].outer))
+    for (size_t i = 0; i < r->count; at += round_to_ns(r->nodes[i++].us)) {
+        if (!call_has_node(calls, call, r->nodes[i].outer))
             continue;
         if (!found)
             span->begin = at;
-        span->end = at + rounded(r->nodes[i].us);
+        span->end = at + round_to_ns(r->nodes[i].us);
         found = true;
     }
     return found;
 }
 
-static bool add_calls(cJSON *events, const row *r, const bg__step_calls *calls)
+static bool add_call_events(cJSON *events, const segment_row *r, const bg__step_calls *calls)
 {
     bg__interval span = {0, 0};
     for (size_t i = 0; i < calls->count; i++) {
         cJSON *args;
-        if (!find_span(r, calls, &calls->calls[i], &span))
+        if (!find_call_span(r, calls, &calls->calls[i], &span))
             continue;
         args = add_slice(events, &calls_track, calls->calls[i].call->name, "op", span);
-        if (args == NULL || !add_site(args, calls->calls[i].call))
+        if (args == NULL || !add_call_site(args, calls->calls[i].call))
             return false;
     }
     return true;
 }
 
-static row find_row(const bg__timing *timing, int segment)
+static segment_row find_segment_row(const bg__timing *timing, int segment)
 {
-    row r = {.count = 0};
+    segment_row r = {.count = 0};
     for (size_t i = 0; i < timing->count; i++) {
         if (timing->nodes[i].segment != segment)
             continue;
@@ -215,7 +218,7 @@ static bg_status trace_out_of_memory(const bg_graph *graph)
 
 /* Nodes that run alone may take longer than the whole segment, so each segment's nodes begin after the end of those
  * before. */
-static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__timing *timing)
+static bg_status add_segment_events(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     double end = 0;
     bg__step_calls *calls = NULL; /* of each segment */
@@ -223,18 +226,18 @@ static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__ti
 
     BG__TRY(bg__step_calls_create(&calls, graph));
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
-        row r;
-        if (bg__graph_step(graph, i).kind != BG__LAUNCH)
+        segment_row r;
+        if (bg__graph_step(graph, i).kind != BG__STEP_LAUNCH)
             continue;
-        r = find_row(timing, bg__graph_step(graph, i).place);
-        r.begin = rounded(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
-        if (!add_calls(events, &r, &calls[bg__graph_step(graph, i).place]) || !add_nodes(events, &r)) {
+        r = find_segment_row(timing, bg__graph_step(graph, i).place);
+        r.begin = round_to_ns(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
+        if (!add_call_events(events, &r, &calls[bg__graph_step(graph, i).place]) || !add_node_events(events, &r)) {
             status = trace_out_of_memory(graph);
             goto done;
         }
         end = r.begin;
         for (size_t n = 0; n < r.count; n++)
-            end += rounded(r.nodes[n].us);
+            end += round_to_ns(r.nodes[n].us);
     }
 done:
     bg__step_calls_free(calls, graph);
@@ -256,7 +259,7 @@ static bool add_notes(cJSON *about, const bg_report *report)
     return notes != NULL;
 }
 
-static bool add_head(cJSON *root, const bg_graph *graph, const char *device, const bg_report *report)
+static bool add_header(cJSON *root, const bg_graph *graph, const char *device, const bg_report *report)
 {
     cJSON *about = cJSON_AddObjectToObject(root, "otherData");
     return about != NULL && cJSON_AddStringToObject(root, "displayTimeUnit", "ns") &&
@@ -267,7 +270,7 @@ static bool add_head(cJSON *root, const bg_graph *graph, const char *device, con
 
 static bool add_tracks(cJSON *events, const char *device, bool nodes)
 {
-    return name_process(events, HOST, "host") && name_process(events, DEVICE, device) &&
+    return name_process(events, HOST_PROCESS, "host") && name_process(events, DEVICE_PROCESS, device) &&
            name_track(events, &cpu_track) && name_track(events, &gpu_track) &&
            (!nodes || (name_track(events, &calls_track) && name_track(events, &nodes_track)));
 }
@@ -280,13 +283,13 @@ static bg_status fill_trace(cJSON *root, const bg_graph *graph, const bg__timing
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaGetDeviceProperties(&device, bg__graph_get_facts(graph).device));
-    if (events == NULL || !add_head(root, graph, device.name, report) ||
-        !add_tracks(events, device.name, report != NULL) || !add_steps(events, graph, timing)) {
+    if (events == NULL || !add_header(root, graph, device.name, report) ||
+        !add_tracks(events, device.name, report != NULL) || !add_step_events(events, graph, timing)) {
         status = trace_out_of_memory(graph);
         goto done;
     }
     if (report != NULL)
-        BG__TRY(add_segments(events, graph, timing));
+        BG__TRY(add_segment_events(events, graph, timing));
 done:
     return status;
 }
@@ -302,7 +305,7 @@ static bg_status write_trace(const bg_graph *graph, const bg__timing *timing, co
     if (text == NULL)
         status = trace_out_of_memory(graph);
     else
-        status = bg__file_write_bytes(path, BG__FILE_GIVEN, text, strlen(text), "\n", 1);
+        status = bg__file_write_bytes(path, BG__FILE_FROM_USER, text, strlen(text), "\n", 1);
 done:
     cJSON_free(text);
     cJSON_Delete(root);
@@ -314,7 +317,7 @@ bg_status bg__trace_replay(bg_graph *graph, cudaStream_t stream, const char *pat
     bg__timing timing = {0};
     bg_status status;
 
-    BG__TRY(bg__timing_steps(graph, stream, &timing));
+    BG__TRY(bg__timing_measure_steps(graph, stream, &timing));
     BG__TRY(write_trace(graph, &timing, NULL, path));
 done:
     bg__timing_free(&timing);
@@ -329,13 +332,13 @@ bg_status bg_trace(bg_graph *graph, cudaStream_t stream, const char *path)
 
     BG__NEED(graph);
     BG__NEED(path);
-    bg__pending_note();
+    bg__foreign_error_note();
     BG__TRY(bg__report_create(&report, "trace", bg__graph_name(graph)));
-    BG__TRY(bg__timing_replay(graph, stream, &timing));
-    BG__TRY(bg__timing_nodes(graph, stream, &timing, report));
+    BG__TRY(bg__timing_measure_replay(graph, stream, &timing));
+    BG__TRY(bg__timing_measure_nodes(graph, stream, &timing, report));
     status = write_trace(graph, &timing, report, path);
     if (status != BG_OK)
-        bg__fail_where("bg_trace");
+        bg__error_add_location("bg_trace");
 done:
     bg_report_destroy(report);
     bg__timing_free(&timing);

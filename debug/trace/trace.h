@@ -12,6 +12,6 @@
 bg_status bg__trace_replay(bg_graph *graph, cudaStream_t stream, const char *path);
 
 /* As bg_graph_write_dot. segment must exist. name: where the file's name comes from. */
-bg_status bg__dot_write(const bg_graph *graph, int segment, const char *path, bg__file_name name);
+bg_status bg__dot_write(const bg_graph *graph, int segment, const char *path, bg__file_origin name);
 
 #endif

@@ -3,25 +3,25 @@
 #include <breakgraph/breakgraph.h>
 #include "step.h"
 
-static bg_status checked(cudaError_t error)
+static bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
 BG_OP(triple, BG_IN(x), BG_OUT(h))
 {
-    return checked(bgk_scale(args->h.data, args->x.data, 3, N, stream));
+    return check_cuda(bgk_scale(args->h.data, args->x.data, 3, N, stream));
 }
 
 BG_OP(add, BG_INOUT(x), BG_IN(h))
 {
-    return checked(bgk_add(args->x.data, args->x.data, args->h.data, N, stream));
+    return check_cuda(bgk_add(args->x.data, args->x.data, args->h.data, N, stream));
 }
 
 BG_EAGER_OP(decide_op, BG_INOUT(h))
 {
     const model m = {stream, NULL, args->h.data};
-    return checked(decide(&m));
+    return check_cuda(decide(&m));
 }
 
 static bg_status step(void *user, cudaStream_t stream)
@@ -37,15 +37,15 @@ int main(void)
 {
     bg_graph *graph = NULL;
     model m = {NULL, NULL, NULL};
-    bg_status status = checked(create_model(&m));
+    bg_status status = check_cuda(create_model(&m));
     if (status == BG_OK)
         status = bg_capture_forward(&graph, step, &m, m.stream, NULL);
     if (status == BG_OK)
-        status = checked(print_step(&m, 0));
+        status = check_cuda(print_step(&m, 0));
     for (int number = 1; status == BG_OK && number < STEPS; number++) {
         status = bg_replay(graph, m.stream);
         if (status == BG_OK)
-            status = checked(print_step(&m, number));
+            status = check_cuda(print_step(&m, number));
     }
     if (status != BG_OK)
         fprintf(stderr, "%s: %s\n", bg_status_name(status), bg_last_error());

@@ -1,7 +1,7 @@
 /* Plain CUDA graphs. The host decides in the middle of a step, so a step has two graphs, and code between them. */
 #include "step.h"
 
-static cudaError_t capture(cudaError_t (*part)(const model *m), const model *m, cudaGraphExec_t *exec)
+static cudaError_t capture_part(cudaError_t (*part)(const model *m), const model *m, cudaGraphExec_t *exec)
 {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(m->stream, cudaStreamCaptureModeThreadLocal), ended;
@@ -23,8 +23,8 @@ int main(void)
     model m = {NULL, NULL, NULL};
     cudaError_t error;
     TRY(create_model(&m));
-    TRY(capture(first_half, &m, &first));
-    TRY(capture(second_half, &m, &second));
+    TRY(capture_part(first_half, &m, &first));
+    TRY(capture_part(second_half, &m, &second));
     for (int step = 0; step < STEPS; step++) {
         TRY(cudaGraphLaunch(first, m.stream));
         TRY(decide(&m));

@@ -21,7 +21,8 @@ static bg_status check_graph(cudaGraph_t source, const char *name)
     return status;
 }
 
-static cudaError_t capture(cudaError_t (*part)(const model *m), const model *m, const char *name, cudaGraphExec_t *exec)
+static cudaError_t capture_part(cudaError_t (*part)(const model *m), const model *m, const char *name,
+                                cudaGraphExec_t *exec)
 {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(m->stream, cudaStreamCaptureModeThreadLocal), ended;
@@ -44,8 +45,8 @@ int main(void)
     model m = {NULL, NULL, NULL};
     cudaError_t error;
     TRY(create_model(&m));
-    TRY(capture(first_half, &m, "first half", &first));
-    TRY(capture(second_half, &m, "second half", &second));
+    TRY(capture_part(first_half, &m, "first half", &first));
+    TRY(capture_part(second_half, &m, "second half", &second));
     for (int step = 0; step < STEPS; step++) {
         TRY(cudaGraphLaunch(first, m.stream));
         TRY(decide(&m));

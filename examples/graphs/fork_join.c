@@ -14,7 +14,7 @@ struct work {
     cudaGraphExec_t exec;
 };
 
-static cudaError_t make(struct work *w)
+static cudaError_t create_resources(struct work *w)
 {
     cudaError_t error = cudaSuccess;
     TRY(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
@@ -31,7 +31,7 @@ done:
 }
 
 /* Makes the same calls as a program without graphs. */
-static cudaError_t pass(const struct work *w)
+static cudaError_t queue_pass(const struct work *w)
 {
     cudaError_t error = cudaSuccess;
     TRY(cudaEventRecord(w->forked, w->stream));
@@ -48,13 +48,13 @@ done:
     return error;
 }
 
-static cudaError_t capture(struct work *w)
+static cudaError_t capture_pass(struct work *w)
 {
     cudaGraph_t graph = NULL;
     size_t nodes = 0, roots = 0, edges = 0;
     cudaError_t error = cudaSuccess, ended;
     TRY(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
-    error = pass(w);
+    error = queue_pass(w);
     ended = cudaStreamEndCapture(w->stream, &graph);
     TRY(error ? error : ended);
     TRY(cudaGraphGetNodes(graph, NULL, &nodes));
@@ -83,7 +83,7 @@ done:
     return error;
 }
 
-static void release(const struct work *w)
+static void destroy_resources(const struct work *w)
 {
     if (w->exec != NULL)
         cudaGraphExecDestroy(w->exec);
@@ -102,11 +102,11 @@ static void release(const struct work *w)
 int main(void)
 {
     struct work w = {0};
-    cudaError_t error = make(&w);
+    cudaError_t error = create_resources(&w);
     if (error == cudaSuccess)
-        error = capture(&w);
+        error = capture_pass(&w);
     for (int round = 1; error == cudaSuccess && round <= 3; round++)
         error = launch(&w, round);
-    release(&w);
+    destroy_resources(&w);
     return error != cudaSuccess;
 }

@@ -26,7 +26,7 @@ done:
 }
 
 /* allocate -> fill -> copy out -> free */
-static cudaError_t by_hand(cudaStream_t stream, float *y)
+static cudaError_t run_explicit_graph(cudaStream_t stream, float *y)
 {
     cudaGraph_t graph = NULL;
     cudaGraphNode_t allocate = NULL, fill = NULL, copy = NULL, release = NULL;
@@ -51,7 +51,7 @@ done:
 }
 
 /* y = 5 * (3 + 4), with two scratch arrays */
-static cudaError_t pass(cudaStream_t stream, float *y)
+static cudaError_t queue_pass(cudaStream_t stream, float *y)
 {
     float *a = NULL, *b = NULL;
     cudaError_t error = cudaSuccess;
@@ -67,7 +67,7 @@ done:
     return error;
 }
 
-static cudaError_t print_kinds(cudaGraph_t graph)
+static cudaError_t print_node_counts(cudaGraph_t graph)
 {
     cudaGraphNode_t nodes[16];
     size_t count = 16, allocations = 0, frees = 0;
@@ -89,10 +89,10 @@ static cudaError_t captured(cudaStream_t stream, float *y)
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaSuccess, ended;
     TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    error = pass(stream, y);
+    error = queue_pass(stream, y);
     ended = cudaStreamEndCapture(stream, &graph);
     TRY(error ? error : ended);
-    TRY(print_kinds(graph));
+    TRY(print_node_counts(graph));
     error = launch_and_print(graph, stream, "captured", y);
 done:
     if (graph != NULL)
@@ -107,7 +107,7 @@ int main(void)
     cudaError_t error = cudaSuccess;
     TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(cudaMalloc((void **)&y, N * sizeof *y));
-    error = by_hand(stream, y);
+    error = run_explicit_graph(stream, y);
     if (error == cudaSuccess)
         error = captured(stream, y);
 done:

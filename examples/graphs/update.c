@@ -19,7 +19,7 @@ done:
     return error;
 }
 
-static cudaError_t capture(cudaGraph_t *graph, float *y, int number, cudaStream_t stream)
+static cudaError_t capture_pass(cudaGraph_t *graph, float *y, int number, cudaStream_t stream)
 {
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), ended;
     if (error != cudaSuccess)
@@ -30,7 +30,7 @@ static cudaError_t capture(cudaGraph_t *graph, float *y, int number, cudaStream_
 }
 
 /* Makes *exec execute graph; *how says by which call. */
-static cudaError_t bring_up_to_date(cudaGraphExec_t *exec, cudaGraph_t graph, const char **how)
+static cudaError_t update_or_instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, const char **how)
 {
     cudaGraphExecUpdateResultInfo info;
     cudaError_t error = cudaSuccess;
@@ -51,14 +51,14 @@ done:
     return error;
 }
 
-static cudaError_t run(cudaGraphExec_t *exec, float *y, int number, cudaStream_t stream)
+static cudaError_t run_pass(cudaGraphExec_t *exec, float *y, int number, cudaStream_t stream)
 {
     cudaGraph_t graph = NULL;
     const char *how = NULL;
     float host[N];
     cudaError_t error = cudaSuccess;
-    TRY(capture(&graph, y, number, stream));
-    TRY(bring_up_to_date(exec, graph, &how));
+    TRY(capture_pass(&graph, y, number, stream));
+    TRY(update_or_instantiate(exec, graph, &how));
     TRY(cudaGraphLaunch(*exec, stream));
     TRY(cudaMemcpyAsync(host, y, sizeof host, cudaMemcpyDeviceToHost, stream));
     TRY(cudaStreamSynchronize(stream));
@@ -78,7 +78,7 @@ int main(void)
     TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(cudaMalloc((void **)&y, N * sizeof *y));
     for (int number = 0; error == cudaSuccess && number < PASSES; number++)
-        error = run(&exec, y, number, stream);
+        error = run_pass(&exec, y, number, stream);
 done:
     if (exec != NULL)
         cudaGraphExecDestroy(exec);

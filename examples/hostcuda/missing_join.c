@@ -25,7 +25,7 @@ struct work {
     long long *square, *total;
 };
 
-static int make(struct work *w)
+static int create_work(struct work *w)
 {
     CUDA(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
     CUDA(cudaStreamCreateWithFlags(&w->other, cudaStreamNonBlocking));
@@ -58,7 +58,7 @@ static int sum_squares(const struct work *w, bool join, long long *sum)
     return 0;
 }
 
-static int destroy(const struct work *w)
+static int destroy_work(const struct work *w)
 {
     CUDA(cudaStreamDestroy(w->stream));
     CUDA(cudaStreamDestroy(w->other));
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: missing_join [--join]\n");
         return 2;
     }
-    if (make(&w) || sum_squares(&w, join, &sum) || destroy(&w))
+    if (create_work(&w) || sum_squares(&w, join, &sum) || destroy_work(&w))
         return 2;
     printf("sum of the squares of 1 to %d: %lld, %s\n", N, sum, sum == expected ? "right" : "wrong");
     return sum != expected;

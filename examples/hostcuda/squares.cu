@@ -30,7 +30,7 @@ __global__ void sum_all(long long *total, const long long *value, int count)
 }
 
 /* Replaces <<<blocks, THREADS, 0, stream>>>, which only nvcc parses. */
-static cudaLaunchConfig_t configure(int blocks, cudaStream_t stream)
+static cudaLaunchConfig_t make_launch_config(int blocks, cudaStream_t stream)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(blocks));
@@ -41,12 +41,12 @@ static cudaLaunchConfig_t configure(int blocks, cudaStream_t stream)
 
 cudaError_t launch_square(long long *square, const int *number, int count, cudaStream_t stream)
 {
-    cudaLaunchConfig_t config = configure((count + THREADS - 1) / THREADS, stream);
+    cudaLaunchConfig_t config = make_launch_config((count + THREADS - 1) / THREADS, stream);
     return cudaLaunchKernelEx(&config, square_all, square, number, count);
 }
 
 cudaError_t launch_sum(long long *total, const long long *value, int count, cudaStream_t stream)
 {
-    cudaLaunchConfig_t config = configure(1, stream);
+    cudaLaunchConfig_t config = make_launch_config(1, stream);
     return cudaLaunchKernelEx(&config, sum_all, total, value, count);
 }

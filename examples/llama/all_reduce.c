@@ -16,7 +16,7 @@ static bg_status check_nccl(ncclResult_t result, ncclComm_t comm, const char *ca
 }
 
 /* Looks up the communicator for each call: after a failure of the job there is none. */
-static bg_status find_nccl(const llama_ranks *ranks, ncclComm_t *nccl)
+static bg_status get_communicator(const llama_ranks *ranks, ncclComm_t *nccl)
 {
     *nccl = ranks->comm ? bg_comm_nccl(ranks->comm) : ranks->nccl;
     if (*nccl)
@@ -29,7 +29,7 @@ static bg_status find_nccl(const llama_ranks *ranks, ncclComm_t *nccl)
 BG_DEFINE_OP(all_reduce)
 {
     ncclComm_t nccl = NULL;
-    bg_status status = find_nccl(args->ranks, &nccl);
+    bg_status status = get_communicator(args->ranks, &nccl);
     size_t count = bg_tensor_bytes(&args->x) / bg_dtype_bytes(args->x.dtype);
     if (status != BG_OK)
         return status;

@@ -9,7 +9,7 @@ enum { BLOCKS = 5, MAX_ROWS = 65535 }; /* the most intermediate results at once;
 /* Memory for an intermediate result of max_tokens rows. */
 typedef struct block {
     void *ptr;
-    bool taken;
+    bool in_use;
 } block;
 
 struct llama_batch {
@@ -28,13 +28,13 @@ struct llama_batch {
 /* ---- memory of intermediate results ------------------------------------------------------------- */
 
 /* Acquires the lowest free block, so that the same order of calls gets the same memory for any number of rows. */
-static bg_status take(llama_batch *b, size_t bytes, void **ptr)
+static bg_status alloc_intermediate(llama_batch *b, size_t bytes, void **ptr)
 {
     if (b->pool)
         return bg_pool_alloc(b->pool, bytes, ptr);
     for (int i = 0; i < BLOCKS && bytes <= b->block_bytes; i++)
-        if (!b->blocks[i].taken) {
-            b->blocks[i].taken = true;
+        if (!b->blocks[i].in_use) {
+            b->blocks[i].in_use = true;
             *ptr = b->blocks[i].ptr;
             return BG_OK;
         }
@@ -48,12 +48,12 @@ static void give(llama_batch *b, void *ptr)
         bg_pool_release(b->pool, ptr);
     for (int i = 0; i < BLOCKS && !b->pool; i++)
         if (b->blocks[i].ptr == ptr)
-            b->blocks[i].taken = false;
+            b->blocks[i].in_use = false;
 }
 
 /* ---- creation ----------------------------------------------------------------------------------- */
 
-static int widest(const llama_config *c)
+static int max_row_width(const llama_config *c)
 {
     int heads = c->heads * c->head_dim, most = c->width > c->hidden ? c->width : c->hidden;
     return heads > most ? heads : most;
@@ -63,9 +63,9 @@ static bg_status make_blocks(llama_batch *b)
 {
     if (b->pool)
         return BG_OK;
-    b->block_bytes = (size_t)b->max_tokens * (size_t)widest(&b->weights->config) * sizeof(float);
+    b->block_bytes = (size_t)b->max_tokens * (size_t)max_row_width(&b->weights->config) * sizeof(float);
     for (int i = 0; i < BLOCKS; i++)
-        TRY(llama_memory_take(&b->memory, b->block_bytes, &b->blocks[i].ptr));
+        TRY(llama_memory_alloc(&b->memory, b->block_bytes, &b->blocks[i].ptr));
     return BG_OK;
 }
 
@@ -78,11 +78,11 @@ static bg_status make_caches(llama_batch *b)
         return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_batch_create", "out of host memory",
                                  "free some memory");
     for (int i = 0; i < 2 * c->layers; i++)
-        TRY(llama_memory_make(&b->memory, &b->caches[i], shape));
+        TRY(llama_memory_alloc_tensor(&b->memory, &b->caches[i], shape));
     return BG_OK;
 }
 
-static bg_status fill(llama_batch *b)
+static bg_status init_batch(llama_batch *b)
 {
     TRY(llama_set_rules());
     TRY(llama_blas_create(&b->blas, b->stream));
@@ -112,7 +112,7 @@ bg_status llama_batch_create(llama_batch **made, const llama_device_weights *wei
     b->pool = pool;
     b->stream = stream;
     b->memory.stream = stream;
-    status = fill(b);
+    status = init_batch(b);
     if (status != BG_OK) {
         llama_batch_destroy(b);
         return status;
@@ -159,25 +159,26 @@ const bg_tensor *llama_batch_caches(const llama_batch *b, int *count)
 
 /* ---- the static buffers ------------------------------------------------------------------------- */
 
-static bg_status invalid(const char *function, const char *what, const char *advice)
+static bg_status fail_invalid(const char *function, const char *what, const char *advice)
 {
     return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, function, what, advice);
 }
 
-static bool is_ints(const bg_tensor *t)
+static bool is_int_vector(const bg_tensor *t)
 {
     return t->data && t->dtype == BG_I32 && t->rank == 1;
 }
 
 bg_status llama_batch_set_io(llama_batch *b, const llama_batch_io *io)
 {
-    if (!is_ints(&io->token) || !is_ints(&io->position) || !is_ints(&io->slot) || !is_ints(&io->next))
-        return invalid("llama_batch_set_io", "token, position, slot or next has no memory or is not i32 of rank 1",
-                       "give device memory of BG_I32, rows");
+    if (!is_int_vector(&io->token) || !is_int_vector(&io->position) || !is_int_vector(&io->slot) ||
+        !is_int_vector(&io->next))
+        return fail_invalid("llama_batch_set_io", "token, position, slot or next has no memory or is not i32 of rank 1",
+                            "give device memory of BG_I32, rows");
     if (!io->logits.data || io->logits.dtype != BG_F32 || io->logits.rank != 2 ||
         io->logits.dim[1] != b->weights->config.vocabulary)
-        return invalid("llama_batch_set_io", "logits has no memory or is not f32, rows x vocabulary",
-                       "give device memory of BG_F32, rows x the model's vocabulary");
+        return fail_invalid("llama_batch_set_io", "logits has no memory or is not f32, rows x vocabulary",
+                            "give device memory of BG_F32, rows x the model's vocabulary");
     b->io = *io;
     return BG_OK;
 }
@@ -186,14 +187,14 @@ static bg_status check_rows(const llama_batch *b, int rows)
 {
     const bg_tensor *all[] = {&b->io.token, &b->io.position, &b->io.slot, &b->io.logits, &b->io.next};
     if (!b->io.token.data)
-        return invalid("llama_batch_run", "the batch has no static buffers", "set them with llama_batch_set_io");
+        return fail_invalid("llama_batch_run", "the batch has no static buffers", "set them with llama_batch_set_io");
     if (rows < 1 || rows > b->max_tokens)
-        return invalid("llama_batch_run", "rows is less than 1 or more than the batch was made for",
-                       "split the batch, or give llama_batch_create a larger max_tokens");
+        return fail_invalid("llama_batch_run", "rows is less than 1 or more than the batch was made for",
+                            "split the batch, or give llama_batch_create a larger max_tokens");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->dim[0] < rows)
-            return invalid("llama_batch_run", "a static buffer has fewer rows than the pass",
-                           "give llama_batch_set_io buffers of as many rows as the largest pass has");
+            return fail_invalid("llama_batch_run", "a static buffer has fewer rows than the pass",
+                                "give llama_batch_set_io buffers of as many rows as the largest pass has");
     return BG_OK;
 }
 
@@ -219,41 +220,42 @@ static bg_tensor first_rows(const bg_tensor *all, int rows)
 }
 
 /* Allocates an intermediate result, rows x d1 (x d2). */
-static bg_status begin(pass *p, bg_tensor *tensor, int d1, int d2)
+static bg_status begin_tensor(pass *p, bg_tensor *tensor, int d1, int d2)
 {
     *tensor = llama_shape(BG_F32, p->rows, d1, d2);
-    return take(p->batch, bg_tensor_bytes(tensor), &tensor->data);
+    return alloc_intermediate(p->batch, bg_tensor_bytes(tensor), &tensor->data);
 }
 
-static void end(pass *p, bg_tensor *tensor)
+static void end_tensor(pass *p, bg_tensor *tensor)
 {
     if (tensor->data)
         give(p->batch, tensor->data);
     tensor->data = NULL;
 }
 
-static void end_all(pass *p)
+static void end_all_tensors(pass *p)
 {
     bg_tensor *all[] = {&p->x,     &p->normed, &p->projected, &p->gate, &p->up,
                         &p->gated, &p->q,      &p->k,         &p->v,    &p->heads_out};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        end(p, all[i]);
+        end_tensor(p, all[i]);
 }
 
 /* Allocates y, rows x d1 (x d2), and computes y = x weight^T. */
 static bg_status project(pass *p, const bg_tensor *x, const bg_tensor *weight, bg_tensor *y, int d1, int d2)
 {
-    TRY(begin(p, y, d1, d2));
-    return BG_CALL(matmul, p->stream, .weight = *weight, .x = *x, .y = d2 ? llama_flat(*y) : *y, .blas = p->blas);
+    TRY(begin_tensor(p, y, d1, d2));
+    return BG_CALL(matmul, p->stream, .weight = *weight, .x = *x, .y = d2 ? llama_flatten_heads(*y) : *y,
+                   .blas = p->blas);
 }
 
-static bg_status normalise(pass *p, const bg_tensor *weight)
+static bg_status call_rms_norm(pass *p, const bg_tensor *weight)
 {
-    TRY(begin(p, &p->normed, p->batch->weights->config.width, 0));
+    TRY(begin_tensor(p, &p->normed, p->batch->weights->config.width, 0));
     return BG_CALL(rms_norm, p->stream, .x = p->x, .weight = *weight, .y = p->normed, .epsilon = p->epsilon);
 }
 
-static bg_status attend(pass *p, int layer)
+static bg_status call_attention(pass *p, int layer)
 {
     const llama_config *c = &p->batch->weights->config;
     const llama_part *part = &p->batch->weights->part;
@@ -262,12 +264,12 @@ static bg_status attend(pass *p, int layer)
     TRY(BG_CALL(rope_rows, p->stream, .x = p->k, .position = p->position, .base = c->rope_base));
     TRY(BG_CALL(kv_append_rows, p->stream, .k = p->k, .v = p->v, .position = p->position, .slot = p->slot,
                 .keys = *keys, .values = *values));
-    end(p, &p->k);
-    end(p, &p->v);
-    TRY(begin(p, &p->heads_out, c->heads, c->head_dim));
+    end_tensor(p, &p->k);
+    end_tensor(p, &p->v);
+    TRY(begin_tensor(p, &p->heads_out, c->heads, c->head_dim));
     TRY(BG_CALL(attention_rows, p->stream, .q = p->q, .keys = *keys, .values = *values, .position = p->position,
                 .slot = p->slot, .y = p->heads_out, .group = part->group, .first = llama_first_in_group(part)));
-    end(p, &p->q);
+    end_tensor(p, &p->q);
     return BG_OK;
 }
 
@@ -277,7 +279,7 @@ static bg_status add_projected(pass *p)
     if (ranks)
         TRY(BG_CALL(all_reduce, p->stream, .x = p->projected, .ranks = ranks));
     TRY(BG_CALL(add, p->stream, .x = p->x, .y = p->projected));
-    end(p, &p->projected);
+    end_tensor(p, &p->projected);
     return BG_OK;
 }
 
@@ -286,15 +288,15 @@ static bg_status attention_block(pass *p, int layer)
     const llama_config *c = &p->batch->weights->config;
     const llama_device_layer *l = &p->batch->weights->layer[layer];
     bg_tensor heads_out;
-    TRY(normalise(p, &l->attention_norm));
+    TRY(call_rms_norm(p, &l->attention_norm));
     TRY(project(p, &p->normed, &l->query, &p->q, c->heads, c->head_dim));
     TRY(project(p, &p->normed, &l->key, &p->k, c->kv_heads, c->head_dim));
     TRY(project(p, &p->normed, &l->value, &p->v, c->kv_heads, c->head_dim));
-    end(p, &p->normed);
-    TRY(attend(p, layer));
-    heads_out = llama_flat(p->heads_out);
+    end_tensor(p, &p->normed);
+    TRY(call_attention(p, layer));
+    heads_out = llama_flatten_heads(p->heads_out);
     TRY(project(p, &heads_out, &l->attention_out, &p->projected, c->width, 0));
-    end(p, &p->heads_out);
+    end_tensor(p, &p->heads_out);
     return add_projected(p);
 }
 
@@ -302,31 +304,31 @@ static bg_status mlp_block(pass *p, int layer)
 {
     const llama_config *c = &p->batch->weights->config;
     const llama_device_layer *l = &p->batch->weights->layer[layer];
-    TRY(normalise(p, &l->mlp_norm));
+    TRY(call_rms_norm(p, &l->mlp_norm));
     TRY(project(p, &p->normed, &l->gate, &p->gate, c->hidden, 0));
     TRY(project(p, &p->normed, &l->up, &p->up, c->hidden, 0));
-    TRY(begin(p, &p->gated, c->hidden, 0));
+    TRY(begin_tensor(p, &p->gated, c->hidden, 0));
     TRY(BG_CALL(silu_gate, p->stream, .gate = p->gate, .up = p->up, .y = p->gated));
-    end(p, &p->normed); /* not earlier: norm_gate_up (rules.h) writes both normed and gated */
-    end(p, &p->gate);
-    end(p, &p->up);
+    end_tensor(p, &p->normed); /* not earlier: norm_gate_up (rules.h) writes both normed and gated */
+    end_tensor(p, &p->gate);
+    end_tensor(p, &p->up);
     TRY(project(p, &p->gated, &l->down, &p->projected, c->width, 0));
-    end(p, &p->gated);
+    end_tensor(p, &p->gated);
     return add_projected(p);
 }
 
-static bg_status decode(pass *p)
+static bg_status run_layers(pass *p)
 {
     const llama_device_weights *w = p->batch->weights;
     const llama_batch_io *io = &p->batch->io;
     const bg_tensor logits = first_rows(&io->logits, p->rows);
-    TRY(begin(p, &p->x, w->config.width, 0));
+    TRY(begin_tensor(p, &p->x, w->config.width, 0));
     TRY(BG_CALL(embedding, p->stream, .table = w->embedding, .token = first_rows(&io->token, p->rows), .y = p->x));
     for (int i = 0; i < w->config.layers; i++) {
         TRY(attention_block(p, i));
         TRY(mlp_block(p, i));
     }
-    TRY(normalise(p, &w->final_norm));
+    TRY(call_rms_norm(p, &w->final_norm));
     TRY(BG_CALL(matmul, p->stream, .weight = w->output, .x = p->normed, .y = logits, .blas = p->blas));
     return BG_CALL(sample, p->stream, .logits = logits, .token = first_rows(&io->next, p->rows));
 }
@@ -338,7 +340,7 @@ bg_status llama_batch_run(llama_batch *b, int rows, cudaStream_t stream)
     TRY(check_rows(b, rows));
     p.position = first_rows(&b->io.position, rows);
     p.slot = first_rows(&b->io.slot, rows);
-    status = decode(&p);
-    end_all(&p);
+    status = run_layers(&p);
+    end_all_tensors(&p);
     return status;
 }

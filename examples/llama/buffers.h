@@ -16,12 +16,13 @@ bg_status llama_buffers_create(llama_buffers *buffers, llama_batch *batch, cudaS
 void llama_buffers_free(llama_buffers *buffers);
 
 /* Copies `rows` rows, 1 to max_tokens, to the device. The caller may change the arrays after the return. */
-bg_status llama_buffers_put(llama_buffers *buffers, const int *token, const int *position, const int *slot, int rows);
+bg_status llama_buffers_copy_in(llama_buffers *buffers, const int *token, const int *position, const int *slot,
+                                int rows);
 /* Waits for the stream, and copies the first `rows` rows of the results to logits (rows x vocabulary) and next
  * (rows). */
-bg_status llama_buffers_get(llama_buffers *buffers, int rows, float *logits, int *next);
+bg_status llama_buffers_copy_out(llama_buffers *buffers, int rows, float *logits, int *next);
 
-/* A llama_serve_run whose user is a llama_buffers: llama_buffers_put, llama_batch_run, llama_buffers_get. */
+/* A llama_serve_run whose user is a llama_buffers: llama_buffers_copy_in, llama_batch_run, llama_buffers_copy_out. */
 bg_status llama_buffers_run(void *buffers, const llama_serve_batch *batch, const int *token, const int *position,
                             const int *slot, int rows, float *logits, int *next);
 #endif

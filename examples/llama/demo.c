@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WAYS = 4, MIN_DISTINCT = 8, MIN_DISTINCT_OF = 32 };
+enum { WAYS = 4, MIN_DISTINCT = 8, MIN_CHECKED_TOKENS = 32 };
 
 typedef struct way {
     const char *name;
@@ -27,7 +27,7 @@ static int count_distinct(const int *tokens, int count)
     return distinct;
 }
 
-static bool run(llama_model *model, way *w, const int *prompt, int prompt_count, int tokens)
+static bool run_way(llama_model *model, way *w, const int *prompt, int prompt_count, int tokens)
 {
     llama_request request = {.mode = w->mode,
                              .debug = w->debug,
@@ -42,7 +42,7 @@ static bool run(llama_model *model, way *w, const int *prompt, int prompt_count,
     return false;
 }
 
-static void compare(way *w, const llama_result *reference, size_t vocabulary)
+static void compare_results(way *w, const llama_result *reference, size_t vocabulary)
 {
     double difference = 0, largest = 0;
     for (size_t i = 0; i < (size_t)reference->steps * vocabulary; i++) {
@@ -56,7 +56,7 @@ static void compare(way *w, const llama_result *reference, size_t vocabulary)
         w->different_tokens += w->result.tokens[i] != reference->tokens[i];
 }
 
-static bool complain(const way *w, const char *what, int is, int must)
+static bool expect_count(const way *w, const char *what, int is, int must)
 {
     if (is == must)
         return true;
@@ -66,7 +66,7 @@ static bool complain(const way *w, const char *what, int is, int must)
 
 /* Attention breaks each layer and sampling ends the step, so each break has one segment before it, and no segment
  * follows the last break. */
-static bool check_counts(const way *w, int layers)
+static bool check_graph_info(const way *w, int layers)
 {
     const bg_graph_info *graph = &w->result.graph;
     bool debug = w->debug == BG_DEBUG_FORWARD, broken = w->mode == LLAMA_BREAKABLE;
@@ -74,9 +74,9 @@ static bool check_counts(const way *w, int layers)
     bool right = true;
     if (!w->result.captured)
         return true;
-    right &= complain(w, "segments", graph->segments, segments);
-    right &= complain(w, "breaks", graph->breaks, breaks);
-    right &= complain(w, "steps", graph->steps, segments + breaks);
+    right &= expect_count(w, "segments", graph->segments, segments);
+    right &= expect_count(w, "breaks", graph->breaks, breaks);
+    right &= expect_count(w, "steps", graph->steps, segments + breaks);
     return right;
 }
 
@@ -96,7 +96,7 @@ static bool check_results(const way *w)
 static bool check_distinct(const llama_result *r)
 {
     int distinct = count_distinct(r->tokens, r->count);
-    if (r->count < MIN_DISTINCT_OF || distinct >= MIN_DISTINCT)
+    if (r->count < MIN_CHECKED_TOKENS || distinct >= MIN_DISTINCT)
         return true;
     printf("WRONG: of %d tokens %d are distinct, and at least %d must be: a text that repeats itself shows too little; "
            "try "
@@ -137,11 +137,11 @@ static void print_text(const tokenizer *t, const int *prompt, int prompt_count, 
     llama_print_end(&printer);
 }
 
-static bool judge(way ways[WAYS], int layers)
+static bool check_all_ways(way ways[WAYS], int layers)
 {
     bool right = true;
     for (int i = 0; i < WAYS; i++) {
-        right &= check_counts(&ways[i], layers);
+        right &= check_graph_info(&ways[i], layers);
         right &= check_results(&ways[i]);
     }
     right &= check_distinct(&ways[0].result);
@@ -159,13 +159,13 @@ bool llama_demo(llama_model *model, const tokenizer *t, const int *prompt, int p
     const llama_config *config = llama_get_config(model);
     bool right = false;
     for (int i = 0; i < WAYS; i++) {
-        if (!run(model, &ways[i], prompt, prompt_count, tokens))
+        if (!run_way(model, &ways[i], prompt, prompt_count, tokens))
             goto done;
-        compare(&ways[i], &ways[0].result, (size_t)config->vocabulary);
+        compare_results(&ways[i], &ways[0].result, (size_t)config->vocabulary);
     }
     print_text(t, prompt, prompt_count, &ways[0].result);
     print_table(ways);
-    right = judge(ways, config->layers);
+    right = check_all_ways(ways, config->layers);
 done:
     for (int i = 0; i < WAYS; i++)
         llama_result_free(&ways[i].result);

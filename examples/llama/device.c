@@ -7,12 +7,12 @@
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-static bg_status no_memory(const char *call)
+static bg_status fail_out_of_memory(const char *call)
 {
     return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, call, "out of host memory", "free some memory");
 }
 
-static bg_status make_room(llama_memory *m)
+static bg_status reserve_owned_entry(llama_memory *m)
 {
     int room = m->room ? 2 * m->room : 32;
     void **owned;
@@ -20,17 +20,17 @@ static bg_status make_room(llama_memory *m)
         return BG_OK;
     owned = realloc(m->owned, (size_t)room * sizeof *owned);
     if (!owned)
-        return no_memory("realloc");
+        return fail_out_of_memory("realloc");
     m->owned = owned;
     m->room = room;
     return BG_OK;
 }
 
-bg_status llama_memory_take(llama_memory *m, size_t bytes, void **ptr)
+bg_status llama_memory_alloc(llama_memory *m, size_t bytes, void **ptr)
 {
     cudaError_t result;
     *ptr = NULL;
-    TRY(make_room(m));
+    TRY(reserve_owned_entry(m));
     result = cudaMalloc(ptr, bytes);
     if (result != cudaSuccess)
         return bg_report_failure(BG_ERROR_CUDA, "cudaMalloc", cudaGetErrorName(result),
@@ -40,9 +40,9 @@ bg_status llama_memory_take(llama_memory *m, size_t bytes, void **ptr)
     return BG_OK;
 }
 
-bg_status llama_memory_make(llama_memory *m, bg_tensor *tensor, bg_tensor shape)
+bg_status llama_memory_alloc_tensor(llama_memory *m, bg_tensor *tensor, bg_tensor shape)
 {
-    TRY(llama_memory_take(m, bg_tensor_bytes(&shape), &shape.data));
+    TRY(llama_memory_alloc(m, bg_tensor_bytes(&shape), &shape.data));
     *tensor = shape;
     return llama_check_cuda(cudaMemsetAsync(shape.data, 0, bg_tensor_bytes(&shape), m->stream), "cudaMemsetAsync");
 }
@@ -62,10 +62,10 @@ void llama_memory_free(llama_memory *m)
 /* ---- weights ------------------------------------------------------------------------------------ */
 
 /* The destination of matrices, and their dtype there. */
-typedef struct upload {
+typedef struct upload_target {
     llama_memory *memory;
     bg_dtype dtype; /* BG_F32 or BG_BF16 */
-} upload;
+} upload_target;
 
 /* Copies some columns of a matrix of `all` columns, without gaps. */
 static bg_status copy_columns(void *to, const float *values, int rows, int all, llama_range columns,
@@ -77,8 +77,8 @@ static bg_status copy_columns(void *to, const float *values, int rows, int all, 
                             "cudaMemcpy2DAsync");
 }
 
-static bg_status copy_rounded(void *to, const float *values, int rows, int all, llama_range columns,
-                              cudaStream_t stream)
+static bg_status copy_columns_as_bf16(void *to, const float *values, int rows, int all, llama_range columns,
+                                      cudaStream_t stream)
 {
     size_t count = (size_t)rows * (size_t)columns.count;
     void *exact = NULL;
@@ -92,53 +92,54 @@ static bg_status copy_rounded(void *to, const float *values, int rows, int all, 
 }
 
 /* Uploads some inputs (columns) of a matrix of `all` inputs. */
-static bg_status make_columns(const upload *u, bg_tensor *tensor, const float *values, int rows, int all,
-                              llama_range columns)
+static bg_status upload_columns(const upload_target *u, bg_tensor *tensor, const float *values, int rows, int all,
+                                llama_range columns)
 {
-    TRY(llama_memory_make(u->memory, tensor, bg_tensor_2d(NULL, u->dtype, rows, columns.count)));
-    return (u->dtype == BG_BF16 ? copy_rounded : copy_columns)(tensor->data, values, rows, all, columns,
-                                                               u->memory->stream);
+    TRY(llama_memory_alloc_tensor(u->memory, tensor, bg_tensor_2d(NULL, u->dtype, rows, columns.count)));
+    return (u->dtype == BG_BF16 ? copy_columns_as_bf16 : copy_columns)(tensor->data, values, rows, all, columns,
+                                                                       u->memory->stream);
 }
 
-static bg_status make_matrix(const upload *u, bg_tensor *tensor, const float *values, int rows, int columns)
+static bg_status upload_matrix(const upload_target *u, bg_tensor *tensor, const float *values, int rows, int columns)
 {
-    return make_columns(u, tensor, values, rows, columns, (llama_range){0, columns});
+    return upload_columns(u, tensor, values, rows, columns, (llama_range){0, columns});
 }
 
 /* Uploads some outputs (rows) of a matrix. */
-static bg_status make_rows(const upload *u, bg_tensor *tensor, const float *values, llama_range rows, int columns)
+static bg_status upload_rows(const upload_target *u, bg_tensor *tensor, const float *values, llama_range rows,
+                             int columns)
 {
-    return make_matrix(u, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
+    return upload_matrix(u, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
 }
 
-static bg_status make_vector(llama_memory *m, bg_tensor *tensor, const float *values, int length)
+static bg_status upload_vector(llama_memory *m, bg_tensor *tensor, const float *values, int length)
 {
-    TRY(make_matrix(&(upload){m, BG_F32}, tensor, values, 1, length));
+    TRY(upload_matrix(&(upload_target){m, BG_F32}, tensor, values, 1, length));
     *tensor = bg_tensor_1d(tensor->data, BG_F32, length);
     return BG_OK;
 }
 
 /* Converts a range of heads to a range of rows or columns. */
-static llama_range elements(llama_range heads, int head_dim)
+static llama_range head_elements(llama_range heads, int head_dim)
 {
     return (llama_range){heads.first * head_dim, heads.count * head_dim};
 }
 
 /* A matrix that writes a part of the hidden activations keeps those outputs; a matrix that reads the part keeps those
  * inputs. */
-static bg_status make_layer(const upload *u, const llama_config *c, const llama_part *part, llama_device_layer *l,
-                            const llama_layer_weights *w)
+static bg_status upload_layer(const upload_target *u, const llama_config *c, const llama_part *part,
+                              llama_device_layer *l, const llama_layer_weights *w)
 {
-    llama_range query = elements(part->heads, c->head_dim), kv = elements(part->kv_heads, c->head_dim);
-    TRY(make_vector(u->memory, &l->attention_norm, w->attention_norm, c->width));
-    TRY(make_rows(u, &l->query, w->query, query, c->width));
-    TRY(make_rows(u, &l->key, w->key, kv, c->width));
-    TRY(make_rows(u, &l->value, w->value, kv, c->width));
-    TRY(make_columns(u, &l->attention_out, w->attention_out, c->width, c->heads * c->head_dim, query));
-    TRY(make_vector(u->memory, &l->mlp_norm, w->mlp_norm, c->width));
-    TRY(make_rows(u, &l->gate, w->gate, part->hidden, c->width));
-    TRY(make_rows(u, &l->up, w->up, part->hidden, c->width));
-    return make_columns(u, &l->down, w->down, c->width, c->hidden, part->hidden);
+    llama_range query = head_elements(part->heads, c->head_dim), kv = head_elements(part->kv_heads, c->head_dim);
+    TRY(upload_vector(u->memory, &l->attention_norm, w->attention_norm, c->width));
+    TRY(upload_rows(u, &l->query, w->query, query, c->width));
+    TRY(upload_rows(u, &l->key, w->key, kv, c->width));
+    TRY(upload_rows(u, &l->value, w->value, kv, c->width));
+    TRY(upload_columns(u, &l->attention_out, w->attention_out, c->width, c->heads * c->head_dim, query));
+    TRY(upload_vector(u->memory, &l->mlp_norm, w->mlp_norm, c->width));
+    TRY(upload_rows(u, &l->gate, w->gate, part->hidden, c->width));
+    TRY(upload_rows(u, &l->up, w->up, part->hidden, c->width));
+    return upload_columns(u, &l->down, w->down, c->width, c->hidden, part->hidden);
 }
 
 bg_status llama_device_weights_create(llama_device_weights *d, const llama_weights *w, cudaStream_t stream)
@@ -153,7 +154,7 @@ bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_
                                            const struct llama_ranks *ranks, cudaStream_t stream)
 {
     const llama_config *c = &w->config;
-    const upload matrices = {&d->memory, w->bf16 ? BG_BF16 : BG_F32}, table = {&d->memory, BG_F32};
+    const upload_target matrices = {&d->memory, w->bf16 ? BG_BF16 : BG_F32}, table = {&d->memory, BG_F32};
     memset(d, 0, sizeof *d);
     d->config = llama_part_config(c, part);
     d->part = *part;
@@ -161,14 +162,14 @@ bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_
     d->memory.stream = stream;
     d->layer = calloc((size_t)c->layers, sizeof *d->layer);
     if (!d->layer)
-        return no_memory("calloc");
-    TRY(make_matrix(&table, &d->embedding, w->embedding, c->vocabulary, c->width));
-    TRY(make_vector(&d->memory, &d->final_norm, w->final_norm, c->width));
+        return fail_out_of_memory("calloc");
+    TRY(upload_matrix(&table, &d->embedding, w->embedding, c->vocabulary, c->width));
+    TRY(upload_vector(&d->memory, &d->final_norm, w->final_norm, c->width));
     d->output = d->embedding;
     if (w->output != w->embedding || w->bf16)
-        TRY(make_matrix(&matrices, &d->output, w->output, c->vocabulary, c->width));
+        TRY(upload_matrix(&matrices, &d->output, w->output, c->vocabulary, c->width));
     for (int i = 0; i < c->layers; i++)
-        TRY(make_layer(&matrices, c, part, &d->layer[i], &w->layer[i]));
+        TRY(upload_layer(&matrices, c, part, &d->layer[i], &w->layer[i]));
     return llama_check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
@@ -209,7 +210,7 @@ bg_tensor llama_shape(bg_dtype dtype, int64_t d0, int64_t d1, int64_t d2)
     return tensor;
 }
 
-bg_tensor llama_flat(bg_tensor t)
+bg_tensor llama_flatten_heads(bg_tensor t)
 {
     return bg_tensor_2d(t.data, t.dtype, t.dim[0], t.dim[1] * t.dim[2]);
 }

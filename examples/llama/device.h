@@ -14,9 +14,9 @@ typedef struct llama_memory {
 } llama_memory;
 
 /* Allocates bytes > 0 of memory, not initialized. */
-bg_status llama_memory_take(llama_memory *memory, size_t bytes, void **ptr);
+bg_status llama_memory_alloc(llama_memory *memory, size_t bytes, void **ptr);
 /* Allocates a tensor of zeros with the shape and dtype of `shape`. */
-bg_status llama_memory_make(llama_memory *memory, bg_tensor *tensor, bg_tensor shape);
+bg_status llama_memory_alloc_tensor(llama_memory *memory, bg_tensor *tensor, bg_tensor shape);
 /* Waits for the stream, and frees all memory. */
 void llama_memory_free(llama_memory *memory);
 
@@ -61,5 +61,5 @@ void llama_blas_destroy(cublasHandle_t blas);
 /* Returns a tensor without memory: d0 x d1 x d2, or d0 x d1 if d2 is 0. */
 bg_tensor llama_shape(bg_dtype dtype, int64_t d0, int64_t d1, int64_t d2);
 /* Returns a tensor of d0 x d1 x d2 as a matrix of d0 x (d1 * d2), in the same memory. */
-bg_tensor llama_flat(bg_tensor tensor);
+bg_tensor llama_flatten_heads(bg_tensor tensor);
 #endif

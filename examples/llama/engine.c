@@ -10,7 +10,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
 }
 
 /* Called before each replay, which does not call forward. */
-static bg_status note(void *user, const bg_forward_context *context, cudaStream_t stream)
+static bg_status record_context(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     llama_engine *e = user;
     (void)stream;
@@ -18,7 +18,7 @@ static bg_status note(void *user, const bg_forward_context *context, cudaStream_
     return BG_OK;
 }
 
-static bg_status declare(llama_engine *e, int vocabulary)
+static bg_status add_static_buffers(llama_engine *e, int vocabulary)
 {
     const int64_t rows[] = {0}, logits[] = {0, vocabulary};
     bg_runner *r = e->runner;
@@ -35,10 +35,10 @@ bg_status llama_engine_create(llama_engine *e, const llama_device_weights *weigh
     bg_runner_config own = *config;
     memset(e, 0, sizeof *e);
     e->stream = stream;
-    own.prepare = note;
+    own.prepare = record_context;
     own.callback_user = e;
     TRY(bg_runner_create(&e->runner, &own, forward, e, stream));
-    TRY(declare(e, weights->config.vocabulary));
+    TRY(add_static_buffers(e, weights->config.vocabulary));
     /* Use the rows of the buffers: the environment may have changed config.max_tokens. */
     TRY(llama_batch_create(&e->batch, weights, slots, capacity, (int)e->io.token.dim[0], bg_runner_pool(e->runner),
                            stream));

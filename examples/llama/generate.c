@@ -12,31 +12,31 @@ typedef struct generation {
     bg_graph *graph; /* NULL: plain calls */
 } generation;
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static bg_status invalid(const char *what, const char *advice)
+static bg_status fail_invalid(const char *what, const char *advice)
 {
     return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "llama_generate", what, advice);
 }
 
-static bg_status check(const llama_model *m, const llama_request *r)
+static bg_status check_request(const llama_model *m, const llama_request *r)
 {
     if (r->prompt_count < 1)
-        return invalid("the prompt has no token", "give at least one");
+        return fail_invalid("the prompt has no token", "give at least one");
     if (r->tokens < 1)
-        return invalid("tokens is less than 1", "ask for at least one");
-    if (r->prompt_count > llama_context(m) || r->tokens > llama_context(m) - r->prompt_count + 1)
-        return invalid("the prompt and the tokens asked for are longer than the context",
-                       "shorten the prompt, ask for fewer tokens, or make the context larger");
+        return fail_invalid("tokens is less than 1", "ask for at least one");
+    if (r->prompt_count > llama_get_context(m) || r->tokens > llama_get_context(m) - r->prompt_count + 1)
+        return fail_invalid("the prompt and the tokens asked for are longer than the context",
+                            "shorten the prompt, ask for fewer tokens, or make the context larger");
     return BG_OK;
 }
 
-static bg_status allocate(const llama_model *m, const llama_request *r, llama_result *result)
+static bg_status allocate_result(const llama_model *m, const llama_request *r, llama_result *result)
 {
     size_t steps = (size_t)r->prompt_count + (size_t)r->tokens - 1,
            vocabulary = (size_t)llama_get_config(m)->vocabulary;
@@ -55,7 +55,7 @@ static bg_status warm_up(llama_model *m, int token)
     int sampled;
     TRY(llama_reset(m));
     TRY(llama_set_token(m, token));
-    TRY(llama_forward(m, llama_stream(m)));
+    TRY(llama_forward(m, llama_get_stream(m)));
     TRY(llama_read_token(m, &sampled));
     return llama_reset(m);
 }
@@ -66,7 +66,7 @@ static bool uses_graph(const llama_request *r)
 }
 
 /* Captures and computes the first pass at once, so its results count. */
-static bg_status capture(generation *g)
+static bg_status capture_first_step(generation *g)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_status status;
@@ -74,17 +74,17 @@ static bg_status capture(generation *g)
     options.debug = g->request->debug;
     options.ranks = llama_get_ranks(g->model);
     TRY(bg_override_eager(g->request->mode == LLAMA_FULL ? "!*" : NULL));
-    status = bg_capture_forward(&g->graph, llama_forward, g->model, llama_stream(g->model), &options);
+    status = bg_capture_forward(&g->graph, llama_forward, g->model, llama_get_stream(g->model), &options);
     TRY(bg_override_eager(NULL));
     return status;
 }
 
 static bg_status run_step(generation *g, int index)
 {
-    cudaStream_t stream = llama_stream(g->model);
+    cudaStream_t stream = llama_get_stream(g->model);
     if (!uses_graph(g->request))
         return llama_forward(g->model, stream);
-    return index == 0 ? capture(g) : bg_replay(g->graph, stream);
+    return index == 0 ? capture_first_step(g) : bg_replay(g->graph, stream);
 }
 
 static bg_status keep_logits(generation *g, int index)
@@ -96,20 +96,20 @@ static bg_status keep_logits(generation *g, int index)
 }
 
 /* Times the work until its token is known. Sets *done at the end of the text. */
-static bg_status step(generation *g, int index, bool *done)
+static bg_status run_timed_step(generation *g, int index, bool *done)
 {
     const llama_request *r = g->request;
     llama_result *result = g->result;
     int token = -1;
-    uint64_t before = llama_launches();
-    double start = now();
+    uint64_t before = llama_launch_count();
+    double start = seconds_now();
     if (index < r->prompt_count)
         TRY(llama_set_token(g->model, r->prompt[index]));
     TRY(run_step(g, index));
     TRY(llama_read_token(g->model, &token));
     if (index > 0)
-        result->seconds += now() - start;
-    result->launches_per_step = (double)(llama_launches() - before);
+        result->seconds += seconds_now() - start;
+    result->launches_per_step = (double)(llama_launch_count() - before);
     result->steps = index + 1;
     TRY(keep_logits(g, index));
     if (index < r->prompt_count - 1)
@@ -126,7 +126,7 @@ static bg_status steps(generation *g)
     bool done = false;
     TRY(warm_up(g->model, g->request->prompt[0]));
     for (int i = 0; !done; i++)
-        TRY(step(g, i, &done));
+        TRY(run_timed_step(g, i, &done));
     if (!g->graph)
         return BG_OK;
     g->result->captured = true;
@@ -142,8 +142,8 @@ bg_status llama_generate(llama_model *model, const llama_request *request, llama
     bg_status status;
     memset(result, 0, sizeof *result);
     result->graph = (bg_graph_info)BG_GRAPH_INFO_INIT;
-    TRY(check(model, request));
-    TRY(allocate(model, request, result));
+    TRY(check_request(model, request));
+    TRY(allocate_result(model, request, result));
     status = steps(&g);
     bg_graph_destroy(g.graph);
     return status;

@@ -31,7 +31,7 @@ static int failed(program *p)
     return -1;
 }
 
-static int find_device(program *p)
+static int require_device(program *p)
 {
     int count = 0;
     cudaError_t result = cudaGetDeviceCount(&count);
@@ -48,7 +48,7 @@ static int find_device(program *p)
 }
 
 /* Only the first rank prints what all ranks have in common. */
-static bool is_first(const program *p)
+static bool is_first_rank(const program *p)
 {
     return p->ranks.rank == 0;
 }
@@ -59,7 +59,7 @@ static int join_ranks(program *p)
     if (llama_ranks_join(&p->ranks) != BG_OK ||
         llama_check_cuda(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"))
         return failed(p);
-    if (is_first(p) || freopen("/dev/null", "w", stdout))
+    if (is_first_rank(p) || freopen("/dev/null", "w", stdout))
         return 0;
     snprintf(p->error, sizeof p->error, "/dev/null cannot be opened: %s", strerror(errno));
     return -1;
@@ -69,7 +69,7 @@ static int load_weights(program *p)
 {
     const llama_options *o = &p->options;
     if (!o->model) {
-        if (is_first(p))
+        if (is_first_rank(p))
             fprintf(stderr, "model: random, seed %llu\n", (unsigned long long)o->seed);
         return llama_weights_random(&p->weights, &llama_small, o->seed, p->error);
     }
@@ -81,7 +81,7 @@ static int load_weights(program *p)
                  tokenizer_size(p->tokenizer), p->weights.config.vocabulary);
         return -1;
     }
-    if (is_first(p))
+    if (is_first_rank(p))
         fprintf(stderr, "model: %s\n", o->model);
     return 0;
 }
@@ -111,18 +111,18 @@ static int read_prompt(program *p)
 }
 
 /* Returns NULL for tests that must notice it: each rank then uses only its own part of each sum. */
-static const llama_ranks *ranks_of_sums(const program *p)
+static const llama_ranks *get_reducing_ranks(const program *p)
 {
     const char *text = getenv("LLAMA_ALL_REDUCE");
     return p->ranks.size == 1 || (text && strcmp(text, "0") == 0) ? NULL : &p->ranks;
 }
 
-static bg_status make_part(program *p)
+static bg_status create_model_part(program *p)
 {
     llama_part part;
     p->weights.bf16 = p->options.bf16;
     TRY(llama_split(&part, &p->weights.config, p->ranks.rank, p->ranks.size));
-    TRY(llama_create_part(&p->model, &p->weights, &part, ranks_of_sums(p), p->options.context, p->stream));
+    TRY(llama_create_part(&p->model, &p->weights, &part, get_reducing_ranks(p), p->options.context, p->stream));
     llama_set_ranks(p->model, p->ranks.table);
     if (p->ranks.size > 1)
         fprintf(stderr, "rank %d of %d: %zu bytes of weights\n", p->ranks.rank, p->ranks.size,
@@ -130,9 +130,9 @@ static bg_status make_part(program *p)
     return BG_OK;
 }
 
-static int make_model(program *p)
+static int create_model(program *p)
 {
-    bg_status status = make_part(p);
+    bg_status status = create_model_part(p);
     llama_weights_free(&p->weights);
     if (status != BG_OK)
         return failed(p);
@@ -162,7 +162,7 @@ static int continue_text(program *p)
                              .prompt = p->prompt,
                              .prompt_count = p->prompt_count,
                              .tokens = p->options.tokens,
-                             .stop = p->tokenizer ? tokenizer_end(p->tokenizer) : -1,
+                             .stop = p->tokenizer ? tokenizer_end_token(p->tokenizer) : -1,
                              .each = llama_print_token,
                              .user = &printer};
     llama_result result;
@@ -170,7 +170,7 @@ static int continue_text(program *p)
     if (llama_generate(p->model, &request, &result) != BG_OK)
         outcome = failed(p);
     llama_print_end(&printer);
-    if (outcome == 0 && is_first(p))
+    if (outcome == 0 && is_first_rank(p))
         print_figures(&p->options, &result);
     llama_result_free(&result);
     return outcome;
@@ -179,22 +179,23 @@ static int continue_text(program *p)
 static int serve(program *p)
 {
     const llama_options *o = &p->options;
-    const llama_serving_options serving = {.all_modes = !o->mode_given,
-                                           .mode = o->mode,
-                                           .requests = o->serve,
-                                           .rate = o->rate,
-                                           .seed = o->seed,
-                                           .tokens = o->tokens,
-                                           .capacity = o->context};
+    const llama_serving_benchmark_options serving = {.all_modes = !o->mode_given,
+                                                     .mode = o->mode,
+                                                     .requests = o->serve,
+                                                     .rate = o->rate,
+                                                     .seed = o->seed,
+                                                     .tokens = o->tokens,
+                                                     .capacity = o->context};
     if (p->ranks.size == 1)
-        return llama_serving(llama_get_weights(p->model), &serving, p->stream, stdout) == BG_OK ? 0 : failed(p);
+        return llama_serving_benchmark(llama_get_weights(p->model), &serving, p->stream, stdout) == BG_OK ? 0
+                                                                                                          : failed(p);
     snprintf(p->error, sizeof p->error, "--serve runs on one rank, not on %d", p->ranks.size);
     return -1;
 }
 
-static int run(program *p)
+static int run_program(program *p)
 {
-    if (find_device(p) || join_ranks(p) || load_weights(p) || read_prompt(p) || make_model(p))
+    if (require_device(p) || join_ranks(p) || load_weights(p) || read_prompt(p) || create_model(p))
         return -1;
     if (p->options.serve)
         return serve(p);
@@ -226,7 +227,7 @@ int main(int argc, char **argv)
     static program p;
     int result;
 #ifdef LLAMA_FAULTS
-    if (llama_faults_option(&argc, &argv, p.error)) {
+    if (llama_faults_parse_option(&argc, &argv, p.error)) {
         fprintf(stderr, "llama: %s\n", p.error);
         return 2;
     }
@@ -239,10 +240,10 @@ int main(int argc, char **argv)
         fputs(llama_help, stdout);
         return 0;
     }
-    result = run(&p);
+    result = run_program(&p);
     if (result) {
         fprintf(stderr, "llama: %s\n", p.error);
-        llama_ranks_give_up(&p.ranks, p.error);
+        llama_ranks_abort(&p.ranks, p.error);
     }
     clean_up(&p);
     return result ? 1 : 0;

@@ -27,9 +27,9 @@ struct llama_model {
 
 /* ---- creation ----------------------------------------------------------------------------------- */
 
-static bg_status make(llama_model *m, bg_tensor *tensor, bg_tensor shape)
+static bg_status alloc_tensor(llama_model *m, bg_tensor *tensor, bg_tensor shape)
 {
-    return llama_memory_make(&m->memory, tensor, shape);
+    return llama_memory_alloc_tensor(&m->memory, tensor, shape);
 }
 
 static bg_status make_caches(llama_model *m)
@@ -39,8 +39,8 @@ static bg_status make_caches(llama_model *m)
     if (!m->caches)
         return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_create", "out of host memory", "free some memory");
     for (int i = 0; i < c->layers; i++) {
-        TRY(make(m, &m->caches[i].keys, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
-        TRY(make(m, &m->caches[i].values, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
+        TRY(alloc_tensor(m, &m->caches[i].keys, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
+        TRY(alloc_tensor(m, &m->caches[i].values, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
     }
     return BG_OK;
 }
@@ -48,22 +48,23 @@ static bg_status make_caches(llama_model *m)
 static bg_status make_step_buffers(llama_model *m)
 {
     const llama_config *c = &m->weights.config;
-    TRY(make(m, &m->x, llama_shape(BG_F32, 1, c->width, 0)));
-    TRY(make(m, &m->normed, llama_shape(BG_F32, 1, c->width, 0)));
-    TRY(make(m, &m->projected, llama_shape(BG_F32, 1, c->width, 0)));
-    TRY(make(m, &m->q, llama_shape(BG_F32, 1, c->heads, c->head_dim)));
-    TRY(make(m, &m->k, llama_shape(BG_F32, 1, c->kv_heads, c->head_dim)));
-    TRY(make(m, &m->v, llama_shape(BG_F32, 1, c->kv_heads, c->head_dim)));
-    TRY(make(m, &m->heads_out, llama_shape(BG_F32, 1, c->heads, c->head_dim)));
-    TRY(make(m, &m->gate, llama_shape(BG_F32, 1, c->hidden, 0)));
-    TRY(make(m, &m->up, llama_shape(BG_F32, 1, c->hidden, 0)));
-    TRY(make(m, &m->gated, llama_shape(BG_F32, 1, c->hidden, 0)));
-    TRY(make(m, &m->logits, llama_shape(BG_F32, 1, c->vocabulary, 0)));
-    TRY(make(m, &m->token, bg_tensor_1d(NULL, BG_I32, 1)));
-    return make(m, &m->position, bg_tensor_1d(NULL, BG_I32, 1));
+    TRY(alloc_tensor(m, &m->x, llama_shape(BG_F32, 1, c->width, 0)));
+    TRY(alloc_tensor(m, &m->normed, llama_shape(BG_F32, 1, c->width, 0)));
+    TRY(alloc_tensor(m, &m->projected, llama_shape(BG_F32, 1, c->width, 0)));
+    TRY(alloc_tensor(m, &m->q, llama_shape(BG_F32, 1, c->heads, c->head_dim)));
+    TRY(alloc_tensor(m, &m->k, llama_shape(BG_F32, 1, c->kv_heads, c->head_dim)));
+    TRY(alloc_tensor(m, &m->v, llama_shape(BG_F32, 1, c->kv_heads, c->head_dim)));
+    TRY(alloc_tensor(m, &m->heads_out, llama_shape(BG_F32, 1, c->heads, c->head_dim)));
+    TRY(alloc_tensor(m, &m->gate, llama_shape(BG_F32, 1, c->hidden, 0)));
+    TRY(alloc_tensor(m, &m->up, llama_shape(BG_F32, 1, c->hidden, 0)));
+    TRY(alloc_tensor(m, &m->gated, llama_shape(BG_F32, 1, c->hidden, 0)));
+    TRY(alloc_tensor(m, &m->logits, llama_shape(BG_F32, 1, c->vocabulary, 0)));
+    TRY(alloc_tensor(m, &m->token, bg_tensor_1d(NULL, BG_I32, 1)));
+    return alloc_tensor(m, &m->position, bg_tensor_1d(NULL, BG_I32, 1));
 }
 
-static bg_status fill(llama_model *m, const llama_weights *w, const llama_part *part, const struct llama_ranks *ranks)
+static bg_status init_model(llama_model *m, const llama_weights *w, const llama_part *part,
+                            const struct llama_ranks *ranks)
 {
     TRY(llama_set_rules());
     TRY(llama_blas_create(&m->blas, m->stream));
@@ -92,7 +93,7 @@ bg_status llama_create_part(llama_model **made, const llama_weights *weights, co
     m->context = context;
     m->stream = stream;
     m->memory.stream = stream;
-    status = fill(m, weights, part, ranks);
+    status = init_model(m, weights, part, ranks);
     if (status != BG_OK) {
         llama_destroy(m);
         return status;
@@ -122,17 +123,17 @@ const llama_device_weights *llama_get_weights(const llama_model *m)
     return &m->weights;
 }
 
-int llama_context(const llama_model *m)
+int llama_get_context(const llama_model *m)
 {
     return m->context;
 }
 
-cudaStream_t llama_stream(const llama_model *m)
+cudaStream_t llama_get_stream(const llama_model *m)
 {
     return m->stream;
 }
 
-bg_tensor llama_logits(const llama_model *m)
+bg_tensor llama_get_logits(const llama_model *m)
 {
     return m->logits;
 }
@@ -143,16 +144,16 @@ static bg_status attention_block(llama_model *m, const llama_device_layer *l, co
 {
     float base = m->weights.config.rope_base, epsilon = m->weights.config.norm_epsilon;
     TRY(BG_CALL(rms_norm, stream, .x = m->x, .weight = l->attention_norm, .y = m->normed, .epsilon = epsilon));
-    TRY(BG_CALL(matmul, stream, .weight = l->query, .x = m->normed, .y = llama_flat(m->q), .blas = m->blas));
-    TRY(BG_CALL(matmul, stream, .weight = l->key, .x = m->normed, .y = llama_flat(m->k), .blas = m->blas));
-    TRY(BG_CALL(matmul, stream, .weight = l->value, .x = m->normed, .y = llama_flat(m->v), .blas = m->blas));
+    TRY(BG_CALL(matmul, stream, .weight = l->query, .x = m->normed, .y = llama_flatten_heads(m->q), .blas = m->blas));
+    TRY(BG_CALL(matmul, stream, .weight = l->key, .x = m->normed, .y = llama_flatten_heads(m->k), .blas = m->blas));
+    TRY(BG_CALL(matmul, stream, .weight = l->value, .x = m->normed, .y = llama_flatten_heads(m->v), .blas = m->blas));
     TRY(BG_CALL(rope, stream, .x = m->q, .position = m->position, .base = base));
     TRY(BG_CALL(rope, stream, .x = m->k, .position = m->position, .base = base));
     TRY(BG_CALL(kv_append, stream, .k = m->k, .v = m->v, .position = m->position, .keys = cached->keys,
                 .values = cached->values));
     TRY(BG_CALL(attention, stream, .q = m->q, .keys = cached->keys, .values = cached->values, .position = m->position,
                 .y = m->heads_out, .group = m->weights.part.group, .first = llama_first_in_group(&m->weights.part)));
-    TRY(BG_CALL(matmul, stream, .weight = l->attention_out, .x = llama_flat(m->heads_out), .y = m->projected,
+    TRY(BG_CALL(matmul, stream, .weight = l->attention_out, .x = llama_flatten_heads(m->heads_out), .y = m->projected,
                 .blas = m->blas));
     if (m->weights.ranks)
         TRY(BG_CALL(all_reduce, stream, .x = m->projected, .ranks = m->weights.ranks));
@@ -219,7 +220,7 @@ bg_status llama_set_token(llama_model *m, int token)
     return llama_check_cuda(bgk_set_counter(m->token.data, token, m->stream), "bgk_set_counter");
 }
 
-static bg_status read_back(llama_model *m, void *to, const bg_tensor *from)
+static bg_status read_tensor(llama_model *m, void *to, const bg_tensor *from)
 {
     TRY(llama_check_cuda(cudaMemcpyAsync(to, from->data, bg_tensor_bytes(from), cudaMemcpyDeviceToHost, m->stream),
                          "cudaMemcpyAsync"));
@@ -228,10 +229,10 @@ static bg_status read_back(llama_model *m, void *to, const bg_tensor *from)
 
 bg_status llama_read_token(llama_model *m, int *token)
 {
-    return read_back(m, token, &m->token);
+    return read_tensor(m, token, &m->token);
 }
 
 bg_status llama_read_logits(llama_model *m, float *logits)
 {
-    return read_back(m, logits, &m->logits);
+    return read_tensor(m, logits, &m->logits);
 }

@@ -22,13 +22,13 @@ void llama_destroy(llama_model *model); /* may be NULL; destroy graphs of the mo
 const llama_config *llama_get_config(const llama_model *model);
 /* The model owns these weights. */
 const llama_device_weights *llama_get_weights(const llama_model *model);
-int llama_context(const llama_model *model);
-cudaStream_t llama_stream(const llama_model *model);
+int llama_get_context(const llama_model *model);
+cudaStream_t llama_get_stream(const llama_model *model);
 /* Sets the ranks that capture the model's passes together; NULL: one rank. They must outlive the model's graphs. */
 void llama_set_ranks(llama_model *model, const bg_ranks *ranks);
 const bg_ranks *llama_get_ranks(const llama_model *model);
 /* The last step's logits on the device, 1 x vocabulary; the model owns them. */
-bg_tensor llama_logits(const llama_model *model);
+bg_tensor llama_get_logits(const llama_model *model);
 
 /* Plants a mistake for tools to find: from now on, the position goes to the device by value. */
 void llama_plant_frozen_scalar(llama_model *model);

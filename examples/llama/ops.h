@@ -37,7 +37,7 @@ BG_DECLARE_OP(advance, BG_INOUT(position), BG_VALUE(int, frozen))
 BG_DECLARE_OP(sample, BG_IN(logits), BG_OUT(token)) /* greedy: each row's token with the largest logit */
 
 /* Returns how many kernel launches and cuBLAS calls the ops' bodies have made in this process. */
-uint64_t llama_launches(void);
+uint64_t llama_launch_count(void);
 
 /* Counts one more of these. For the body of an op. */
 void llama_count_launch(void);

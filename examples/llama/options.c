@@ -45,7 +45,7 @@ static int fail(char *error, const char *what, const char *given, const char *ex
     return -1;
 }
 
-static int lacks_value(char *error, const char *flag)
+static int fail_missing_value(char *error, const char *flag)
 {
     snprintf(error, GGUF_ERROR_SIZE, "the flag \"%s\" needs a value; see --help", flag);
     return -1;
@@ -89,7 +89,7 @@ static int read_mode(const char *text, llama_mode *mode, char *error)
 }
 
 /* Sets a flag that has no value. Returns false for other flags. */
-static bool read_switch(llama_options *o, const char *flag)
+static bool read_boolean_flag(llama_options *o, const char *flag)
 {
     const struct {
         const char *flag;
@@ -106,7 +106,7 @@ static bool read_switch(llama_options *o, const char *flag)
     return false;
 }
 
-static int read_value(llama_options *o, const char *flag, const char *value, char *error)
+static int read_flag_value(llama_options *o, const char *flag, const char *value, char *error)
 {
     if (strcmp(flag, "--model") == 0)
         o->model = value;
@@ -131,7 +131,7 @@ static int read_value(llama_options *o, const char *flag, const char *value, cha
     return 0;
 }
 
-static bool takes_value(const char *flag)
+static bool flag_takes_value(const char *flag)
 {
     static const char *const flags[] = {"--model", "--weights", "--prompt", "--tokens", "--context",
                                         "--seed",  "--mode",    "--serve",  "--rate"};
@@ -145,13 +145,13 @@ int llama_options_read(llama_options *o, int argc, char **argv, char *error)
 {
     *o = (llama_options){.mode = LLAMA_BREAKABLE, .tokens = 32, .context = 1024, .seed = 1, .rate = 20};
     for (int i = 1; i < argc; i++) {
-        if (read_switch(o, argv[i]))
+        if (read_boolean_flag(o, argv[i]))
             continue;
-        if (!takes_value(argv[i]))
+        if (!flag_takes_value(argv[i]))
             return fail(error, "unknown flag", argv[i], allowed);
         if (i + 1 == argc)
-            return lacks_value(error, argv[i]);
-        if (read_value(o, argv[i], argv[i + 1], error))
+            return fail_missing_value(error, argv[i]);
+        if (read_flag_value(o, argv[i], argv[i + 1], error))
             return -1;
         i++;
     }

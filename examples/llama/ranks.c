@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A job of one rank needs no communicator. */
-static bool has_job(void)
+static bool has_several_ranks(void)
 {
     static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -16,7 +16,7 @@ static bool has_job(void)
 }
 
 #ifdef BG_NCCL
-static bg_status join(llama_ranks *r)
+static bg_status create_communicator(llama_ranks *r)
 {
     TRY(bg_comm_create(&r->comm, NULL));
     r->rank = bg_comm_rank(r->comm);
@@ -25,7 +25,7 @@ static bg_status join(llama_ranks *r)
     return BG_OK;
 }
 
-void llama_ranks_give_up(llama_ranks *r, const char *why)
+void llama_ranks_abort(llama_ranks *r, const char *why)
 {
     if (r->comm)
         bg_comm_abort(r->comm, why);
@@ -39,7 +39,7 @@ void llama_ranks_leave(llama_ranks *r)
 #else
 #include <breakgraph/workspace.h>
 
-static bg_status join(llama_ranks *r)
+static bg_status create_communicator(llama_ranks *r)
 {
     (void)r;
     return bg_report_failure(BG_ERROR_UNSUPPORTED, "llama_ranks_join",
@@ -48,7 +48,7 @@ static bg_status join(llama_ranks *r)
                              "SLURM_NTASKS");
 }
 
-void llama_ranks_give_up(llama_ranks *r, const char *why)
+void llama_ranks_abort(llama_ranks *r, const char *why)
 {
     (void)r;
     (void)why;
@@ -63,5 +63,5 @@ void llama_ranks_leave(llama_ranks *r)
 bg_status llama_ranks_join(llama_ranks *r)
 {
     *r = (llama_ranks){.rank = 0, .size = 1};
-    return has_job() ? join(r) : BG_OK;
+    return has_several_ranks() ? create_communicator(r) : BG_OK;
 }

@@ -15,6 +15,6 @@ typedef struct llama_ranks {
 bg_status llama_ranks_join(llama_ranks *ranks);
 /* Ends the job: sends `why` to the other ranks, so that they do not wait for this one, and aborts collectives in
  * flight. */
-void llama_ranks_give_up(llama_ranks *ranks, const char *why);
+void llama_ranks_abort(llama_ranks *ranks, const char *why);
 void llama_ranks_leave(llama_ranks *ranks);
 #endif

@@ -7,7 +7,7 @@ static int dim(const bg_tensor *tensor, int index)
     return (int)tensor->dim[index];
 }
 
-static bg_status launched(cudaError_t result, const char *kernel)
+static bg_status check_launch(cudaError_t result, const char *kernel)
 {
     llama_count_launch();
     return llama_check_cuda(result, kernel);
@@ -17,9 +17,9 @@ static bg_status launched(cudaError_t result, const char *kernel)
 
 BG_DEFINE_OP(add_rms_norm)
 {
-    return launched(bgk_add_rms_norm(args->n.data, args->x.data, args->y.data, args->weight.data, dim(&args->x, 0),
-                                     dim(&args->x, 1), args->epsilon, stream),
-                    "bgk_add_rms_norm");
+    return check_launch(bgk_add_rms_norm(args->n.data, args->x.data, args->y.data, args->weight.data, dim(&args->x, 0),
+                                         dim(&args->x, 1), args->epsilon, stream),
+                        "bgk_add_rms_norm");
 }
 
 BG_RULE(add_rms_norm, add, rms_norm)
@@ -32,10 +32,10 @@ BG_RULE(add_rms_norm, add, rms_norm)
 
 BG_DEFINE_OP(embedding_rms_norm)
 {
-    return launched(bgk_embedding_rms_norm(args->n.data, args->y.data, args->table.data, args->token.data,
-                                           args->weight.data, dim(&args->y, 0), dim(&args->y, 1), dim(&args->table, 0),
-                                           args->epsilon, stream),
-                    "bgk_embedding_rms_norm");
+    return check_launch(bgk_embedding_rms_norm(args->n.data, args->y.data, args->table.data, args->token.data,
+                                               args->weight.data, dim(&args->y, 0), dim(&args->y, 1),
+                                               dim(&args->table, 0), args->epsilon, stream),
+                        "bgk_embedding_rms_norm");
 }
 
 BG_RULE(embedding_rms_norm, embedding, rms_norm)
@@ -60,7 +60,7 @@ BG_DEFINE_OP(rope_append)
                                  .head_dim = dim(&args->q, 2),
                                  .capacity = dim(&args->keys, 0),
                                  .base = args->base};
-    return launched(bgk_launch_rope_append(&all, dim(&args->q, 0), stream), "bgk_launch_rope_append");
+    return check_launch(bgk_launch_rope_append(&all, dim(&args->q, 0), stream), "bgk_launch_rope_append");
 }
 
 /* All calls use the same positions, and kv_append appends the k that the second rope has rotated. */
@@ -94,7 +94,7 @@ BG_DEFINE_OP(rope_append_rows)
                                  .capacity = dim(&args->keys, 1),
                                  .slots = dim(&args->keys, 0),
                                  .base = args->base};
-    return launched(bgk_launch_rope_append(&all, dim(&args->q, 0), stream), "bgk_launch_rope_append");
+    return check_launch(bgk_launch_rope_append(&all, dim(&args->q, 0), stream), "bgk_launch_rope_append");
 }
 
 BG_RULE(rope_append_rows, rope_rows, rope_rows, kv_append_rows)
@@ -115,37 +115,37 @@ BG_RULE(rope_append_rows, rope_rows, rope_rows, kv_append_rows)
 
 /* ---- for few rows ------------------------------------------------------------------------------- */
 
-static bgk_product product_of(const bg_tensor *weight, const bg_tensor *y)
+static bgk_product make_product(const bg_tensor *weight, const bg_tensor *y)
 {
     return (bgk_product){y->data, weight->data, dim(weight, 0), weight->dtype == BG_BF16};
 }
 
 /* Whether the kernels for few rows support a product of weight (outputs x inputs) and x (rows x inputs). */
-static bool is_few(const bg_tensor *weight, const bg_tensor *x)
+static bool fits_few_rows_kernel(const bg_tensor *weight, const bg_tensor *x)
 {
     return (weight->dtype == BG_F32 || weight->dtype == BG_BF16) && x->dtype == BG_F32 && dim(x, 0) <= BGK_FEW_ROWS &&
            dim(weight, 1) % 4 == 0;
 }
 
-static bool fits_norm(const bg_tensor *x)
+static bool fits_norm_kernel(const bg_tensor *x)
 {
     return dim(x, 0) * dim(x, 1) <= 12288;
 }
 
 BG_DEFINE_OP(norm_qkv)
 {
-    const bgk_product products[] = {product_of(&args->query, &args->q), product_of(&args->key, &args->k),
-                                    product_of(&args->value, &args->v)};
-    return launched(bgk_norm_products(args->n.data, args->x.data, args->norm.data, args->epsilon, products, 3,
-                                      dim(&args->x, 0), dim(&args->x, 1), stream),
-                    "bgk_norm_products");
+    const bgk_product products[] = {make_product(&args->query, &args->q), make_product(&args->key, &args->k),
+                                    make_product(&args->value, &args->v)};
+    return check_launch(bgk_norm_products(args->n.data, args->x.data, args->norm.data, args->epsilon, products, 3,
+                                          dim(&args->x, 0), dim(&args->x, 1), stream),
+                        "bgk_norm_products");
 }
 
 BG_RULE(norm_qkv, rms_norm, matmul, matmul, matmul)
 {
     if (a1->x.data != a0->y.data || a2->x.data != a0->y.data || a3->x.data != a0->y.data ||
-        !is_few(&a1->weight, &a0->x) || !is_few(&a2->weight, &a0->x) || !is_few(&a3->weight, &a0->x) ||
-        !fits_norm(&a0->x))
+        !fits_few_rows_kernel(&a1->weight, &a0->x) || !fits_few_rows_kernel(&a2->weight, &a0->x) ||
+        !fits_few_rows_kernel(&a3->weight, &a0->x) || !fits_norm_kernel(&a0->x))
         return false;
     *args = (norm_qkv_args){.x = a0->x,
                             .norm = a0->weight,
@@ -162,16 +162,18 @@ BG_RULE(norm_qkv, rms_norm, matmul, matmul, matmul)
 
 BG_DEFINE_OP(norm_gate_up)
 {
-    const bgk_product gate = product_of(&args->gate_weight, &args->gate), up = product_of(&args->up_weight, &args->up);
-    return launched(bgk_norm_gate_up(args->n.data, args->x.data, args->norm.data, args->epsilon, &gate, &up,
-                                     args->y.data, dim(&args->x, 0), dim(&args->x, 1), stream),
-                    "bgk_norm_gate_up");
+    const bgk_product gate = make_product(&args->gate_weight, &args->gate),
+                      up = make_product(&args->up_weight, &args->up);
+    return check_launch(bgk_norm_gate_up(args->n.data, args->x.data, args->norm.data, args->epsilon, &gate, &up,
+                                         args->y.data, dim(&args->x, 0), dim(&args->x, 1), stream),
+                        "bgk_norm_gate_up");
 }
 
 BG_RULE(norm_gate_up, rms_norm, matmul, matmul, silu_gate)
 {
     if (a1->x.data != a0->y.data || a2->x.data != a0->y.data || a3->gate.data != a1->y.data ||
-        a3->up.data != a2->y.data || !is_few(&a1->weight, &a0->x) || !is_few(&a2->weight, &a0->x) || !fits_norm(&a0->x))
+        a3->up.data != a2->y.data || !fits_few_rows_kernel(&a1->weight, &a0->x) ||
+        !fits_few_rows_kernel(&a2->weight, &a0->x) || !fits_norm_kernel(&a0->x))
         return false;
     *args = (norm_gate_up_args){.x = a0->x,
                                 .norm = a0->weight,
@@ -187,15 +189,15 @@ BG_RULE(norm_gate_up, rms_norm, matmul, matmul, silu_gate)
 
 BG_DEFINE_OP(matmul_add)
 {
-    const bgk_product product = product_of(&args->weight, &args->y);
-    return launched(
+    const bgk_product product = make_product(&args->weight, &args->y);
+    return check_launch(
         bgk_product_add(&product, args->x.data, args->sum.data, dim(&args->x, 0), dim(&args->weight, 1), stream),
         "bgk_product_add");
 }
 
 BG_RULE(matmul_add, matmul, add)
 {
-    if (a1->y.data != a0->y.data || !is_few(&a0->weight, &a0->x))
+    if (a1->y.data != a0->y.data || !fits_few_rows_kernel(&a0->weight, &a0->x))
         return false;
     *args = (matmul_add_args){.weight = a0->weight, .x = a0->x, .y = a0->y, .sum = a1->x};
     return true;
@@ -203,14 +205,14 @@ BG_RULE(matmul_add, matmul, add)
 
 BG_DEFINE_OP(matmul_few)
 {
-    const bgk_product product = product_of(&args->weight, &args->y);
-    return launched(bgk_product_add(&product, args->x.data, NULL, dim(&args->x, 0), dim(&args->weight, 1), stream),
-                    "bgk_product_add");
+    const bgk_product product = make_product(&args->weight, &args->y);
+    return check_launch(bgk_product_add(&product, args->x.data, NULL, dim(&args->x, 0), dim(&args->weight, 1), stream),
+                        "bgk_product_add");
 }
 
 BG_RULE(matmul_few, matmul)
 {
-    if (!is_few(&a0->weight, &a0->x))
+    if (!fits_few_rows_kernel(&a0->weight, &a0->x))
         return false;
     *args = (matmul_few_args){.weight = a0->weight, .x = a0->x, .y = a0->y};
     return true;
@@ -220,10 +222,10 @@ BG_RULE(matmul_few, matmul)
 BG_DEFINE_OP(attention_few)
 {
     const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 1), args->group, args->first};
-    return launched(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
-                                      args->position.data, NULL, dim(&args->q, 0), heads, dim(&args->q, 2),
-                                      dim(&args->keys, 0), 0, stream),
-                    "bgk_attention_few");
+    return check_launch(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
+                                          args->position.data, NULL, dim(&args->q, 0), heads, dim(&args->q, 2),
+                                          dim(&args->keys, 0), 0, stream),
+                        "bgk_attention_few");
 }
 
 BG_RULE(attention_few, attention)
@@ -243,10 +245,10 @@ BG_RULE(attention_few, attention)
 BG_DEFINE_OP(attention_rows_few)
 {
     const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 2), args->group, args->first};
-    return launched(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
-                                      args->position.data, args->slot.data, dim(&args->q, 0), heads, dim(&args->q, 2),
-                                      dim(&args->keys, 1), dim(&args->keys, 0), stream),
-                    "bgk_attention_few");
+    return check_launch(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
+                                          args->position.data, args->slot.data, dim(&args->q, 0), heads,
+                                          dim(&args->q, 2), dim(&args->keys, 1), dim(&args->keys, 0), stream),
+                        "bgk_attention_few");
 }
 
 BG_RULE(attention_rows_few, attention_rows)

@@ -4,7 +4,7 @@
 #define LLAMA_SERVE_H
 #include <breakgraph/breakgraph.h>
 
-enum { LLAMA_SERVE_TEXTS = 8 }; /* at most */
+enum { LLAMA_SERVE_MAX_TEXTS = 8 }; /* at most */
 
 typedef struct llama_serve_request {
     const int *prompt;
@@ -41,12 +41,12 @@ typedef struct llama_serve_text {
 } llama_serve_text;
 
 typedef struct llama_serve_result {
-    llama_serve_text text[LLAMA_SERVE_TEXTS];
+    llama_serve_text text[LLAMA_SERVE_MAX_TEXTS];
     int batches;
 } llama_serve_result;
 
-/* Serves 1 to LLAMA_SERVE_TEXTS requests, request i in slot i, all from position 0. The caller frees the result, also
- * after an error. */
+/* Serves 1 to LLAMA_SERVE_MAX_TEXTS requests, request i in slot i, all from position 0. The caller frees the result,
+ * also after an error. */
 bg_status llama_serve(const llama_serve_request *requests, int count, const llama_serve_limits *limits,
                       llama_serve_run run, void *user, llama_serve_result *result);
 void llama_serve_result_free(llama_serve_result *result);

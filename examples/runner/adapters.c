@@ -5,7 +5,7 @@
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
-enum { WIDTH = 4, MOST = 8, SLOTS = 3, NONE = 0 /* the slot whose weights are 0 */ };
+enum { WIDTH = 4, MAX_ROWS = 8, SLOTS = 3, NO_ADAPTER = 0 /* the slot whose weights are 0 */ };
 
 typedef struct model {
     float *adapters; /* SLOTS x WIDTH */
@@ -14,7 +14,7 @@ typedef struct model {
 
 BG_OP(base, BG_IN(x), BG_OUT(y))
 {
-    return checked(bgk_scale(args->y.data, args->x.data, 2, (size_t)(args->x.dim[0] * args->x.dim[1]), stream));
+    return check_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)(args->x.dim[0] * args->x.dim[1]), stream));
 }
 
 BG_OP(adapt, BG_IN(slot), BG_OUT(chosen), BG_INOUT(y), BG_VALUE(const float *, adapters))
@@ -53,11 +53,11 @@ static bg_status open_model(model *m, bg_runner **runner, cudaStream_t stream)
     CUDA(cudaMalloc((void **)&m->adapters, SLOTS * WIDTH * sizeof(float)));
     CUDA(cudaMemsetAsync(m->adapters, 0, SLOTS * WIDTH * sizeof(float), stream));
     config.schedule = "2,4,8";
-    config.max_tokens = MOST;
+    config.max_tokens = MAX_ROWS;
     config.variants = 2;
     TRY(bg_runner_create(runner, &config, forward, m, stream));
     TRY(bg_runner_add_input(*runner, "x", BG_F32, 2, rows, BG_PAD_ZERO, 0, &m->x));
-    TRY(bg_runner_add_input(*runner, "slot", BG_I32, 1, rows, BG_PAD_SENTINEL, NONE, &m->slot));
+    TRY(bg_runner_add_input(*runner, "slot", BG_I32, 1, rows, BG_PAD_SENTINEL, NO_ADAPTER, &m->slot));
     TRY(bg_runner_add_buffer(*runner, "chosen", BG_F32, 2, rows, &m->chosen));
     TRY(bg_runner_add_output(*runner, "y", BG_F32, 2, rows, &m->y));
     TRY(bg_runner_capture(*runner));
@@ -66,7 +66,7 @@ done:
 }
 
 /* Call it between two batches. It writes on the runner's stream, so the previous batch has read the old weights. */
-static bg_status load(const model *m, int slot, float weight, cudaStream_t stream)
+static bg_status load_adapter(const model *m, int slot, float weight, cudaStream_t stream)
 {
     bg_status status = BG_OK;
     CUDA(bgk_fill(m->adapters + slot * WIDTH, weight, WIDTH, stream));
@@ -75,10 +75,10 @@ done:
 }
 
 /* slots: NULL if no row has an adapter. weights: the current weight of each slot. */
-static bg_status run(bg_runner *runner, const int *slots, const float *weights, int rows, cudaStream_t stream)
+static bg_status run_batch(bg_runner *runner, const int *slots, const float *weights, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1, .variant = slots != NULL};
-    float x[MOST * WIDTH], found[MOST * WIDTH];
+    float x[MAX_ROWS * WIDTH], found[MAX_ROWS * WIDTH];
     const bg_tensor inputs[] = {bg_tensor_2d(x, BG_F32, rows, WIDTH), bg_tensor_1d((void *)slots, BG_I32, rows)};
     bg_tensor output = bg_tensor_2d(found, BG_F32, rows, WIDTH);
     bg_status status;
@@ -101,7 +101,7 @@ done:
 
 int main(void)
 {
-    static const int slots[] = {1, NONE, 2, 1, 2};
+    static const int slots[] = {1, NO_ADAPTER, 2, 1, 2};
     float weights[SLOTS] = {0, 0.5f, 0.25f};
     model m = {.adapters = NULL};
     bg_runner *runner = NULL;
@@ -110,17 +110,17 @@ int main(void)
 
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(open_model(&m, &runner, stream));
-    TRY(load(&m, 1, weights[1], stream));
-    TRY(load(&m, 2, weights[2], stream));
-    TRY(run(runner, slots, weights, 5, stream));
-    TRY(run(runner, NULL, weights, 3, stream));
+    TRY(load_adapter(&m, 1, weights[1], stream));
+    TRY(load_adapter(&m, 2, weights[2], stream));
+    TRY(run_batch(runner, slots, weights, 5, stream));
+    TRY(run_batch(runner, NULL, weights, 3, stream));
     weights[2] = 0.75f; /* another adapter in slot 2 */
-    TRY(load(&m, 2, weights[2], stream));
-    TRY(run(runner, slots, weights, 5, stream));
+    TRY(load_adapter(&m, 2, weights[2], stream));
+    TRY(run_batch(runner, slots, weights, 5, stream));
 done:
     bg_runner_destroy(runner);
     (void)cudaFree(m.adapters);
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
-    return end_with(status);
+    return report_status(status);
 }

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGEST = 16 };
+enum { MAX_ROWS = 16 };
 
-static bg_status checked(cudaError_t error)
+static bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
@@ -14,7 +14,7 @@ static bg_status checked(cudaError_t error)
 /* Captured: it works on all rows of the bucket, including padding rows. */
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    return checked(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
+    return check_cuda(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
 }
 
 /* Eager: it reads the batch's number of rows from the context, which is a new one in each run. */
@@ -25,13 +25,13 @@ BG_EAGER_OP(normalize, BG_INOUT(x))
     bg_status status = host != NULL ? BG_OK : BG_ERROR_OUT_OF_MEMORY;
 
     if (status == BG_OK)
-        status = checked(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
+        status = check_cuda(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
     if (status == BG_OK)
-        status = checked(cudaStreamSynchronize(stream));
+        status = check_cuda(cudaStreamSynchronize(stream));
     for (size_t i = 0; status == BG_OK && i < rows; i++)
         sum += host[i];
     free(host);
-    return status != BG_OK ? status : checked(bgk_scale(args->x.data, args->x.data, 1 / sum, rows, stream));
+    return status != BG_OK ? status : check_cuda(bgk_scale(args->x.data, args->x.data, 1 / sum, rows, stream));
 }
 
 typedef struct model {
@@ -51,7 +51,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
 static bg_status run_batch(bg_runner *runner, int tokens, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = tokens, .requests = tokens, .max_query_len = 1};
-    float rows[LARGEST], shares[LARGEST];
+    float rows[MAX_ROWS], shares[MAX_ROWS];
     bg_tensor input = bg_tensor_1d(rows, BG_F32, tokens), output = bg_tensor_1d(shares, BG_F32, tokens);
     bg_reason reason = BG_REASON_NONE;
     bool by_graph = bg_runner_can_run(runner, &batch, &reason);
@@ -62,7 +62,7 @@ static bg_status run_batch(bg_runner *runner, int tokens, cudaStream_t stream)
         rows[i] = (float)(i + 1);
     status = bg_runner_run(runner, &batch, &input, &output, NULL);
     if (status == BG_OK)
-        status = checked(cudaStreamSynchronize(stream));
+        status = check_cuda(cudaStreamSynchronize(stream));
     for (int i = 0; status == BG_OK && i < tokens && i < 4; i++)
         printf("%.1f ", shares[i]);
     printf("%s%%\n", tokens > 4 ? "... " : "");
@@ -77,10 +77,10 @@ int main(void)
     bg_runner *runner = NULL;
     cudaStream_t stream = NULL;
     model m;
-    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    bg_status status = check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
     config.schedule = "2,4,8";
-    config.max_tokens = LARGEST;
+    config.max_tokens = MAX_ROWS;
     if (status == BG_OK)
         status = bg_runner_create(&runner, &config, forward, &m, stream);
     if (status == BG_OK)

@@ -4,7 +4,7 @@
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
-enum { VOCABULARY = 32, DRAFTED = 3, LENGTH = 24 };
+enum { VOCABULARY = 32, DRAFT_TOKENS = 3, LENGTH = 24 };
 
 /* A model that looks up the logits of the next token. */
 typedef struct model {
@@ -15,13 +15,13 @@ typedef struct model {
 
 BG_OP(logits_of, BG_IN(token), BG_OUT(logits), BG_VALUE(const float *, table))
 {
-    return checked(bgk_embedding(args->logits.data, args->table, args->token.data, (int)args->token.dim[0], VOCABULARY,
-                                 VOCABULARY, stream));
+    return check_cuda(bgk_embedding(args->logits.data, args->table, args->token.data, (int)args->token.dim[0],
+                                    VOCABULARY, VOCABULARY, stream));
 }
 
-BG_OP(choose, BG_IN(logits), BG_OUT(next))
+BG_OP(choose_token, BG_IN(logits), BG_OUT(next))
 {
-    return checked(bgk_argmax(args->next.data, args->logits.data, (int)args->next.dim[0], VOCABULARY, stream));
+    return check_cuda(bgk_argmax(args->next.data, args->logits.data, (int)args->next.dim[0], VOCABULARY, stream));
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
@@ -34,7 +34,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     TRY(bg_pool_alloc(bg_runner_pool(m->runner), bg_tensor_bytes(&logits), &logits.data));
     TRY(BG_CALL(logits_of, stream, .token = bg_tensor_1d(m->token.data, BG_I32, rows), .logits = logits,
                 .table = m->table));
-    TRY(BG_CALL(choose, stream, .logits = logits, .next = bg_tensor_1d(m->next.data, BG_I32, rows)));
+    TRY(BG_CALL(choose_token, stream, .logits = logits, .next = bg_tensor_1d(m->next.data, BG_I32, rows)));
 done:
     bg_pool_release(bg_runner_pool(m->runner), logits.data);
     return status;
@@ -73,7 +73,7 @@ static void close_model(model *m)
 }
 
 /* Computes one request of `count` query tokens; next[i] becomes the token after tokens[i]. */
-static bg_status run(model *m, const int *tokens, int *next, int count, cudaStream_t stream)
+static bg_status run_request(model *m, const int *tokens, int *next, int count, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = count, .requests = 1, .max_query_len = count, .uniform_decode = true};
     bg_tensor input = bg_tensor_1d((void *)tokens, BG_I32, count), output = bg_tensor_1d(next, BG_I32, count);
@@ -86,17 +86,17 @@ done:
 }
 
 /* Appends the target's tokens, 1 to 1 + DRAFTED of them, after text[*length - 1]. */
-static bg_status add_tokens(model *draft, model *target, int *text, int *length, cudaStream_t stream)
+static bg_status append_verified_tokens(model *draft, model *target, int *text, int *length, cudaStream_t stream)
 {
-    int proposed[1 + DRAFTED] = {text[*length - 1]}, judged[1 + DRAFTED], taken = 0;
+    int proposed[1 + DRAFT_TOKENS] = {text[*length - 1]}, judged[1 + DRAFT_TOKENS], taken = 0;
     bg_status status = BG_OK;
 
-    for (int i = 0; i < DRAFTED; i++)
-        TRY(run(draft, &proposed[i], &proposed[i + 1], 1, stream));
-    TRY(run(target, proposed, judged, 1 + DRAFTED, stream));
+    for (int i = 0; i < DRAFT_TOKENS; i++)
+        TRY(run_request(draft, &proposed[i], &proposed[i + 1], 1, stream));
+    TRY(run_request(target, proposed, judged, 1 + DRAFT_TOKENS, stream));
     do
         text[(*length)++] = judged[taken++];
-    while (taken <= DRAFTED && judged[taken - 1] == proposed[taken] && *length < LENGTH);
+    while (taken <= DRAFT_TOKENS && judged[taken - 1] == proposed[taken] && *length < LENGTH);
 done:
     return status;
 }
@@ -111,10 +111,10 @@ int main(void)
 
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(bg_pool_create(&pool, NULL));
-    TRY(open_model(&target, false, 1 + DRAFTED, pool, stream));
+    TRY(open_model(&target, false, 1 + DRAFT_TOKENS, pool, stream));
     TRY(open_model(&draft, true, 1, pool, stream));
     for (; length < LENGTH; passes++)
-        TRY(add_tokens(&draft, &target, text, &length, stream));
+        TRY(append_verified_tokens(&draft, &target, text, &length, stream));
     for (int i = 0; i < LENGTH; i++)
         printf("%d%s", text[i], i < LENGTH - 1 ? " " : "\n");
     printf("%d tokens in %d passes of the target\n", LENGTH - 1, passes);
@@ -127,5 +127,5 @@ done:
     bg_pool_destroy(pool);
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
-    return end_with(status);
+    return report_status(status);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WIDTH = 4, MOST = 8, VOCABULARY = 10, IMAGE = 0 /* the token of a row that an image fills */ };
+enum { WIDTH = 4, MAX_ROWS = 8, VOCABULARY = 10, IMAGE = 0 /* the token of a row that an image fills */ };
 
 typedef struct model {
     float *table; /* VOCABULARY x WIDTH; row t holds t, so the row of IMAGE holds 0 */
@@ -15,19 +15,19 @@ typedef struct model {
 
 BG_OP(embed, BG_IN(token), BG_OUT(y), BG_VALUE(const float *, table))
 {
-    return checked(
+    return check_cuda(
         bgk_embedding(args->y.data, args->table, args->token.data, (int)args->token.dim[0], WIDTH, VOCABULARY, stream));
 }
 
 BG_OP(add_image, BG_IN(image), BG_INOUT(y))
 {
-    return checked(
+    return check_cuda(
         bgk_add(args->y.data, args->y.data, args->image.data, (size_t)(args->y.dim[0] * args->y.dim[1]), stream));
 }
 
 BG_OP(layers, BG_INOUT(y))
 {
-    return checked(bgk_scale(args->y.data, args->y.data, 10, (size_t)(args->y.dim[0] * args->y.dim[1]), stream));
+    return check_cuda(bgk_scale(args->y.data, args->y.data, 10, (size_t)(args->y.dim[0] * args->y.dim[1]), stream));
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
@@ -57,7 +57,7 @@ static bg_status open_model(model *m, bg_runner **runner, cudaStream_t stream)
     CUDA(cudaMalloc((void **)&m->table, sizeof host));
     CUDA(cudaMemcpy(m->table, host, sizeof host, cudaMemcpyHostToDevice));
     config.schedule = "2,4,8";
-    config.max_tokens = MOST;
+    config.max_tokens = MAX_ROWS;
     config.variants = 2;
     TRY(bg_runner_create(runner, &config, forward, m, stream));
     TRY(bg_runner_add_input(*runner, "token", BG_I32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, IMAGE, &m->token));
@@ -69,10 +69,10 @@ done:
 }
 
 /* image: rows x WIDTH, or NULL if the batch has no image; the input then keeps its old contents. */
-static bg_status run(bg_runner *runner, const int *tokens, const float *image, int rows, cudaStream_t stream)
+static bg_status run_batch(bg_runner *runner, const int *tokens, const float *image, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = 1, .max_query_len = rows, .variant = image != NULL};
-    float found[MOST * WIDTH];
+    float found[MAX_ROWS * WIDTH];
     const bg_tensor inputs[] = {bg_tensor_1d((void *)tokens, BG_I32, rows),
                                 bg_tensor_2d((void *)image, BG_F32, rows, WIDTH)};
     bg_tensor output = bg_tensor_2d(found, BG_F32, rows, WIDTH);
@@ -108,13 +108,13 @@ int main(void)
     }
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(open_model(&m, &runner, stream));
-    TRY(run(runner, text, NULL, 3, stream));
-    TRY(run(runner, mixed, image, 5, stream));
-    TRY(run(runner, text, NULL, 3, stream)); /* the image that is still in the static buffer does not matter */
+    TRY(run_batch(runner, text, NULL, 3, stream));
+    TRY(run_batch(runner, mixed, image, 5, stream));
+    TRY(run_batch(runner, text, NULL, 3, stream)); /* the image that is still in the static buffer does not matter */
 done:
     bg_runner_destroy(runner);
     (void)cudaFree(m.table);
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
-    return end_with(status);
+    return report_status(status);
 }

@@ -5,7 +5,7 @@
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
-enum { WIDTH = 4, MOST = 8, BATCHES = 5 };
+enum { WIDTH = 4, MAX_ROWS = 8, BATCHES = 5 };
 
 typedef struct stage {
     bg_runner *runner;
@@ -17,14 +17,14 @@ typedef struct stage {
 BG_OP(layers, BG_IN(in), BG_OUT(out), BG_VALUE(float, factor))
 {
     const size_t count = (size_t)(args->in.dim[0] * args->in.dim[1]);
-    return checked(bgk_scale(args->out.data, args->in.data, args->factor, count, stream));
+    return check_cuda(bgk_scale(args->out.data, args->in.data, args->factor, count, stream));
 }
 
 /* Stands for work that the graph cannot contain, such as attention. */
 BG_EAGER_OP(eager_layer, BG_INOUT(out))
 {
     const size_t count = (size_t)(args->out.dim[0] * args->out.dim[1]);
-    return checked(bgk_add(args->out.data, args->out.data, args->out.data, count, stream));
+    return check_cuda(bgk_add(args->out.data, args->out.data, args->out.data, count, stream));
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
@@ -49,7 +49,7 @@ static bg_status open_stage(stage *s, float factor, const stage *before)
 
     s->factor = factor;
     config.schedule = "4,8";
-    config.max_tokens = MOST;
+    config.max_tokens = MAX_ROWS;
     CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
     TRY(bg_runner_create(&s->runner, &config, forward, s, s->stream));
     TRY(bg_runner_add_input(s->runner, "in", BG_F32, 2, rows, BG_PAD_ZERO, 0, &s->in));
@@ -70,8 +70,8 @@ static void close_stage(stage *s)
 }
 
 /* Queues a batch whose rows are x. results: host memory that must stay valid until the batch has finished. */
-static bg_status run(stage *first, stage *second, cudaEvent_t made, cudaEvent_t read, const float *x, float *results,
-                     int rows)
+static bg_status run_stages(stage *first, stage *second, cudaEvent_t made, cudaEvent_t read, const float *x,
+                            float *results, int rows)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1};
     bg_tensor input = bg_tensor_2d((void *)x, BG_F32, rows, WIDTH), output = bg_tensor_2d(results, BG_F32, rows, WIDTH);
@@ -91,7 +91,7 @@ int main(void)
     static const int sizes[BATCHES] = {3, 8, 1, 4, 6};
     stage first = {.runner = NULL}, second = {.runner = NULL};
     cudaEvent_t made = NULL, read = NULL;
-    float(*x)[MOST * WIDTH] = NULL, (*results)[MOST * WIDTH] = NULL;
+    float(*x)[MAX_ROWS * WIDTH] = NULL, (*results)[MAX_ROWS * WIDTH] = NULL;
     bg_status status;
 
     CUDA(cudaMallocHost((void **)&x, BATCHES * sizeof *x));
@@ -102,10 +102,10 @@ int main(void)
     TRY(open_stage(&second, 5, &first));
     TRY(bg_runner_inputs_read(second.runner, read));
     for (int i = 0; i < BATCHES; i++) {
-        for (int row = 0; row < MOST; row++)
+        for (int row = 0; row < MAX_ROWS; row++)
             for (int k = 0; k < WIDTH; k++)
                 x[i][row * WIDTH + k] = (float)(i + row);
-        TRY(run(&first, &second, made, read, x[i], results[i], sizes[i]));
+        TRY(run_stages(&first, &second, made, read, x[i], results[i], sizes[i]));
     }
     CUDA(cudaStreamSynchronize(second.stream));
     for (int i = 0; i < BATCHES; i++) {
@@ -126,5 +126,5 @@ done:
         (void)cudaEventDestroy(made);
     if (read != NULL)
         (void)cudaEventDestroy(read);
-    return end_with(status);
+    return report_status(status);
 }

@@ -5,7 +5,7 @@
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
-enum { WIDTH = 4, MOST = 8, SLOTS = 5, RESERVED = 0 };
+enum { WIDTH = 4, MAX_ROWS = 8, SLOTS = 5, RESERVED = 0 };
 
 typedef struct model {
     bg_tensor states; /* SLOTS x WIDTH */
@@ -48,7 +48,7 @@ static bg_status open_model(model *m, bg_runner **runner, cudaStream_t stream)
     CUDA(cudaMemsetAsync(m->states.data, 0, bg_tensor_bytes(&m->states), stream));
     config.mode = BG_MODE_FULL;
     config.schedule = "4,8";
-    config.max_tokens = MOST;
+    config.max_tokens = MAX_ROWS;
     config.state = &m->states;
     config.state_count = 1;
     TRY(bg_runner_create(runner, &config, forward, m, stream));
@@ -71,10 +71,10 @@ done:
 }
 
 /* Computes one token of each request; a request has the number of its slot. sums: the expected states. */
-static bg_status run(bg_runner *runner, const int *slots, float *sums, int rows, cudaStream_t stream)
+static bg_status run_batch(bg_runner *runner, const int *slots, float *sums, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1, .uniform_decode = true};
-    float x[MOST * WIDTH], found[MOST * WIDTH];
+    float x[MAX_ROWS * WIDTH], found[MAX_ROWS * WIDTH];
     const bg_tensor inputs[] = {bg_tensor_2d(x, BG_F32, rows, WIDTH), bg_tensor_1d((void *)slots, BG_I32, rows)};
     bg_tensor output = bg_tensor_2d(found, BG_F32, rows, WIDTH);
     bg_status status;
@@ -105,17 +105,17 @@ int main(void)
 
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TRY(open_model(&m, &runner, stream));
-    TRY(run(runner, (int[]){1, 2, 3}, sums, 3, stream));
-    TRY(run(runner, (int[]){3, 1}, sums, 2, stream));
+    TRY(run_batch(runner, (int[]){1, 2, 3}, sums, 3, stream));
+    TRY(run_batch(runner, (int[]){3, 1}, sums, 2, stream));
     TRY(bg_runner_capture(runner)); /* again, between two batches: the states stay */
-    TRY(run(runner, (int[]){4, 3, 2, 1}, sums, 4, stream));
+    TRY(run_batch(runner, (int[]){4, 3, 2, 1}, sums, 4, stream));
     sums[2] = 0; /* that request has ended, and another one gets its slot */
     TRY(begin_request(&m, 2, stream));
-    TRY(run(runner, (int[]){2, 4}, sums, 2, stream));
+    TRY(run_batch(runner, (int[]){2, 4}, sums, 2, stream));
 done:
     bg_runner_destroy(runner);
     (void)cudaFree(m.states.data);
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
-    return end_with(status);
+    return report_status(status);
 }

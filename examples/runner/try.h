@@ -5,7 +5,7 @@
 #include <breakgraph/breakgraph.h>
 #include <stdio.h>
 
-static inline bg_status checked(cudaError_t error)
+static inline bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK
                                 : bg_report_failure(BG_ERROR_CUDA, "a call of CUDA", cudaGetErrorName(error),
@@ -18,10 +18,10 @@ static inline bg_status checked(cudaError_t error)
         if (status != BG_OK)                                                                                           \
             goto done;                                                                                                 \
     } while (0)
-#define CUDA(call) TRY(checked(call))
+#define CUDA(call) TRY(check_cuda(call))
 
 /* For the end of main: prints what failed, and returns the exit status. */
-static inline int end_with(bg_status status)
+static inline int report_status(bg_status status)
 {
     if (status != BG_OK)
         fprintf(stderr, "%s: %s\n", bg_status_name(status), bg_last_error());

@@ -4,7 +4,7 @@
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
-enum { WIDTH = 8, MOST = 16 };
+enum { WIDTH = 8, MAX_ROWS = 16 };
 
 typedef struct part {
     bg_runner *runner;
@@ -17,14 +17,14 @@ static float *weight; /* WIDTH numbers, the same for all */
 
 BG_OP(compute, BG_IN(x), BG_OUT(y))
 {
-    return checked(bgk_rms_norm(args->y.data, args->x.data, weight, (int)args->x.dim[0], WIDTH, 1e-5f, stream));
+    return check_cuda(bgk_rms_norm(args->y.data, args->x.data, weight, (int)args->x.dim[0], WIDTH, 1e-5f, stream));
 }
 
 /* Stands for an all-reduce over the ranks, which one half waits for while the other one computes. */
 BG_EAGER_OP(exchange, BG_INOUT(y))
 {
     size_t count = (size_t)(args->y.dim[0] * WIDTH);
-    return checked(bgk_add(args->y.data, args->y.data, args->y.data, count, stream));
+    return check_cuda(bgk_add(args->y.data, args->y.data, args->y.data, count, stream));
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
@@ -49,7 +49,7 @@ static bg_status open_part(part *p, const char *schedule)
     bg_status status;
 
     config.schedule = schedule;
-    config.max_tokens = MOST;
+    config.max_tokens = MAX_ROWS;
     CUDA(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
     CUDA(cudaEventCreateWithFlags(&p->done, cudaEventDisableTiming));
     TRY(bg_runner_create(&p->runner, &config, forward, p, p->stream));
@@ -70,7 +70,7 @@ static void close_part(part *p)
 }
 
 /* Queues rows of x; their results go to y. */
-static bg_status run(part *p, float *x, float *y, int rows)
+static bg_status run_part(part *p, float *x, float *y, int rows)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1};
     bg_tensor input = bg_tensor_2d(x, BG_F32, rows, WIDTH), output = bg_tensor_2d(y, BG_F32, rows, WIDTH);
@@ -78,7 +78,7 @@ static bg_status run(part *p, float *x, float *y, int rows)
 }
 
 /* The caller writes the batch's rows and reads its results on stream. */
-static bg_status split(part halves[2], float *x, float *y, int rows, cudaStream_t stream, cudaEvent_t ready)
+static bg_status run_halves(part halves[2], float *x, float *y, int rows, cudaStream_t stream, cudaEvent_t ready)
 {
     const int counts[] = {(rows + 1) / 2, rows / 2};
     bg_status status = BG_OK;
@@ -87,7 +87,7 @@ static bg_status split(part halves[2], float *x, float *y, int rows, cudaStream_
     for (int i = 0, first = 0; i < 2; first += counts[i++]) {
         CUDA(cudaStreamWaitEvent(halves[i].stream, ready, 0));
         if (counts[i] > 0)
-            TRY(run(&halves[i], x + first * WIDTH, y + first * WIDTH, counts[i]));
+            TRY(run_part(&halves[i], x + first * WIDTH, y + first * WIDTH, counts[i]));
         CUDA(cudaEventRecord(halves[i].done, halves[i].stream));
         CUDA(cudaStreamWaitEvent(stream, halves[i].done, 0));
     }
@@ -97,15 +97,15 @@ done:
 
 int main(void)
 {
-    static const int batches[] = {1, 2, 7, MOST};
-    static float host[MOST * WIDTH], found[2][MOST * WIDTH];
+    static const int batches[] = {1, 2, 7, MAX_ROWS};
+    static float host[MAX_ROWS * WIDTH], found[2][MAX_ROWS * WIDTH];
     part whole = {.runner = NULL}, halves[2] = {{.runner = NULL}};
     cudaStream_t stream = NULL;
     cudaEvent_t ready = NULL;
     float *x = NULL, *y = NULL;
     bg_status status;
 
-    for (int i = 0; i < MOST * WIDTH; i++)
+    for (int i = 0; i < MAX_ROWS * WIDTH; i++)
         host[i] = (float)(i % 11 + 1);
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
@@ -121,10 +121,10 @@ int main(void)
         const size_t bytes = (size_t)(batches[i] * WIDTH) * sizeof *host;
         bool same = true;
         CUDA(cudaMemcpyAsync(x, host, bytes, cudaMemcpyHostToDevice, stream));
-        TRY(split(halves, x, y, batches[i], stream, ready));
+        TRY(run_halves(halves, x, y, batches[i], stream, ready));
         CUDA(cudaMemcpyAsync(found[0], y, bytes, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
-        TRY(run(&whole, x, found[1], batches[i]));
+        TRY(run_part(&whole, x, found[1], batches[i]));
         CUDA(cudaStreamSynchronize(whole.stream));
         for (int k = 0; k < batches[i] * WIDTH; k++)
             same = same && found[0][k] == found[1][k];
@@ -145,5 +145,5 @@ done:
         (void)cudaEventDestroy(ready);
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
-    return end_with(status);
+    return report_status(status);
 }

@@ -22,7 +22,7 @@ typedef struct value {
 
 typedef struct expression {
     const char *at;
-    bool asks; /* whether it requires a minimum __CUDA_ARCH__ */
+    bool needs_newer; /* whether it requires a minimum __CUDA_ARCH__ */
     int depth;
     long architecture; /* 0: __CUDA_ARCH__ is not defined */
 } expression;
@@ -35,7 +35,7 @@ static void skip_blanks(expression *e)
         e->at++;
 }
 
-static bool take(expression *e, const char *sign)
+static bool accept_sign(expression *e, const char *sign)
 {
     size_t length = strlen(sign);
     skip_blanks(e);
@@ -46,7 +46,7 @@ static bool take(expression *e, const char *sign)
 }
 
 /* Skips the word at e->at if it is __CUDA_ARCH__. */
-static bool take_architecture(expression *e)
+static bool accept_architecture(expression *e)
 {
     static const char name[] = "__CUDA_ARCH__";
     bool is = strncmp(e->at, name, sizeof name - 1) == 0 && !is_word_character(e->at[sizeof name - 1]);
@@ -57,26 +57,26 @@ static bool take_architecture(expression *e)
 
 static value read_defined(expression *e)
 {
-    bool bracket = take(e, "("), is;
+    bool bracket = accept_sign(e, "("), is;
     skip_blanks(e);
-    is = take_architecture(e);
+    is = accept_architecture(e);
     if (bracket)
-        (void)take(e, ")");
+        (void)accept_sign(e, ")");
     return (value){is, e->architecture > 0};
 }
 
 static value read_operand(expression *e)
 {
-    enum { DEEPEST = 1000 };
-    if (e->depth++ > DEEPEST)
+    enum { DEPTH_MAX = 1000 };
+    if (e->depth++ > DEPTH_MAX)
         return (value){false, 0};
-    if (take(e, "!")) {
+    if (accept_sign(e, "!")) {
         value v = read_operand(e);
         return (value){v.known, !v.number};
     }
-    if (take(e, "(")) {
+    if (accept_sign(e, "(")) {
         value v = read_or(e);
-        (void)take(e, ")");
+        (void)accept_sign(e, ")");
         return v;
     }
     skip_blanks(e);
@@ -93,11 +93,11 @@ static value read_operand(expression *e)
         return read_defined(e);
     }
     if (is_word_character(*e->at))
-        return (value){take_architecture(e), e->architecture}; /* nothing is known about other macros */
+        return (value){accept_architecture(e), e->architecture}; /* nothing is known about other macros */
     return (value){false, 0};
 }
 
-static long compare(int sign, long a, long b)
+static long compare_numbers(int sign, long a, long b)
 {
     switch (sign) {
     case 0: return a >= b;
@@ -115,12 +115,13 @@ static value read_comparison(expression *e)
     const char *from = e->at;
     value a = read_operand(e);
     for (int i = 0; i < (int)(sizeof signs / sizeof *signs); i++) {
-        if (!take(e, signs[i]))
+        if (!accept_sign(e, signs[i]))
             continue;
         value b = read_operand(e);
-        bool asks = signs[i][0] == '>' || strcmp(signs[i], "==") == 0;
-        e->asks |= asks && memmem(from, (size_t)(e->at - from), "__CUDA_ARCH__", strlen("__CUDA_ARCH__")) != NULL;
-        return (value){a.known && b.known, compare(i, a.number, b.number)};
+        bool needs_newer = signs[i][0] == '>' || strcmp(signs[i], "==") == 0;
+        e->needs_newer |=
+            needs_newer && memmem(from, (size_t)(e->at - from), "__CUDA_ARCH__", strlen("__CUDA_ARCH__")) != NULL;
+        return (value){a.known && b.known, compare_numbers(i, a.number, b.number)};
     }
     return a;
 }
@@ -128,7 +129,7 @@ static value read_comparison(expression *e)
 static value read_and(expression *e)
 {
     value a = read_comparison(e);
-    while (take(e, "&&")) {
+    while (accept_sign(e, "&&")) {
         value b = read_comparison(e);
         bool no = (a.known && a.number == 0) || (b.known && b.number == 0);
         a = (value){no || (a.known && b.known), !no && a.number != 0 && b.number != 0};
@@ -139,7 +140,7 @@ static value read_and(expression *e)
 static value read_or(expression *e)
 {
     value a = read_and(e);
-    while (take(e, "||")) {
+    while (accept_sign(e, "||")) {
         value b = read_and(e);
         bool yes = (a.known && a.number != 0) || (b.known && b.number != 0);
         a = (value){yes || (a.known && b.known), yes || a.number != 0 || b.number != 0};
@@ -155,13 +156,13 @@ typedef struct braces {
 
 /* An open #if. */
 typedef struct condition {
-    value now;     /* the condition of the current branch */
-    bool sure;     /* all conditions around it hold */
-    bool vanishes; /* the current branch is dropped because __CUDA_ARCH__ is undefined */
-    bool another;  /* another branch may be compiled */
-    unsigned line; /* line of the first dropped branch that has code; 0: none */
-    size_t code;   /* where the current branch begins */
-    braces before; /* the braces at the start of the first branch */
+    value now;       /* the condition of the current branch */
+    bool sure;       /* all conditions around it hold */
+    bool is_dropped; /* the current branch is dropped because __CUDA_ARCH__ is undefined */
+    bool another;    /* another branch may be compiled */
+    unsigned line;   /* line of the first dropped branch that has code; 0: none */
+    size_t code;     /* where the current branch begins */
+    braces before;   /* the braces at the start of the first branch */
 } condition;
 
 typedef struct scan {
@@ -185,7 +186,7 @@ static size_t end_of_raw_string(const scan *s, size_t i)
     const char *end;
     if (i == 0 || s->raw[i] != '"' || s->raw[i - 1] != 'R' || from[mark] != '(')
         return 0;
-    close = hcc_text(")%.*s\"", (int)mark, from);
+    close = hcc_format(")%.*s\"", (int)mark, from);
     end = strstr(from, close);
     free(close);
     return end != NULL ? (size_t)(end - s->raw) + mark + 2 : 0;
@@ -211,7 +212,7 @@ static size_t end_of_quoted(const scan *s, size_t i)
     return end < s->length ? end + (s->raw[end] == s->raw[i]) : s->length;
 }
 
-static void blank_out(scan *s)
+static void blank_comments(scan *s)
 {
     for (size_t i = 0; i < s->length;) {
         bool comment = s->raw[i] == '/' && (s->raw[i + 1] == '/' || s->raw[i + 1] == '*');
@@ -262,7 +263,7 @@ static void read_code(scan *s, size_t i)
 /* ---- dropped code ------------------------------------------------------------------------------------------------ */
 
 /* Whether the statement from `from` to `to` only waits, hints or checks, so that the result is the same without it. */
-static bool may_vanish(const scan *s, size_t from, size_t to)
+static bool may_be_dropped(const scan *s, size_t from, size_t to)
 {
     static const char *const calls[] = {"__nanosleep",
                                         "cudaGridDependencySynchronize",
@@ -306,7 +307,7 @@ static bool has_code(const scan *s, size_t from, size_t to)
             left = false;
         for (size_t k = 0; any && k < sizeof leaves / sizeof *leaves; k++)
             left |= has_word(s->text + statement, i - statement, leaves[k]);
-        found |= any && !may_vanish(s, statement, i);
+        found |= any && !may_be_dropped(s, statement, i);
         any = false;
         statement = i + 1;
     }
@@ -315,9 +316,9 @@ static bool has_code(const scan *s, size_t from, size_t to)
 
 static void end_branch(scan *s, condition *c, size_t at, unsigned line)
 {
-    if (c->vanishes && c->line == 0 && s->braces.function > 0 && has_code(s, c->code, at))
+    if (c->is_dropped && c->line == 0 && s->braces.function > 0 && has_code(s, c->code, at))
         c->line = line;
-    c->another |= !c->vanishes && !(c->now.known && c->now.number == 0);
+    c->another |= !c->is_dropped && !(c->now.known && c->now.number == 0);
 }
 
 static void end_condition(scan *s, const condition *c)
@@ -343,7 +344,7 @@ static size_t end_of_line(const scan *s, size_t i)
     return i;
 }
 
-static value read_whole(expression *e)
+static value read_expression(expression *e)
 {
     value v = read_or(e);
     skip_blanks(e);
@@ -351,12 +352,12 @@ static value read_whole(expression *e)
 }
 
 /* *vanishes is set if the condition would hold for the newest GPU. */
-static value read_condition(const char *text, bool *vanishes)
+static value read_condition(const char *text, bool *is_dropped)
 {
-    enum { NEWEST = 9999 };
-    expression here = {.at = text}, there = {.at = text, .architecture = NEWEST};
-    value v = read_whole(&here), on_gpu = read_whole(&there);
-    *vanishes = v.known && v.number == 0 && here.asks && on_gpu.known && on_gpu.number != 0;
+    enum { NEWEST_ARCHITECTURE = 9999 };
+    expression here = {.at = text}, there = {.at = text, .architecture = NEWEST_ARCHITECTURE};
+    value v = read_expression(&here), on_gpu = read_expression(&there);
+    *is_dropped = v.known && v.number == 0 && here.needs_newer && on_gpu.known && on_gpu.number != 0;
     return v;
 }
 
@@ -382,7 +383,7 @@ static void open_condition(scan *s, condition added, size_t behind)
     added.sure = outer == NULL || (outer->sure && outer->now.known && outer->now.number != 0);
     added.code = behind;
     added.before = s->braces;
-    HCC_GROW(s->open, s->count, s->capacity);
+    HCC_ARRAY_RESERVE_ONE(s->open, s->count, s->capacity);
     s->open[s->count++] = added;
 }
 
@@ -390,31 +391,31 @@ static void open_condition(scan *s, condition added, size_t behind)
  * branch before it. */
 static void read_directive(scan *s, size_t at, size_t behind, unsigned line, unsigned *branch)
 {
-    char *text = hcc_text("%.*s", (int)(behind - at), s->text + at);
+    char *text = hcc_format("%.*s", (int)(behind - at), s->text + at);
     const char *rest = text;
     condition *c = s->count > 0 ? &s->open[s->count - 1] : NULL;
-    bool vanishes = false;
+    bool is_dropped = false;
     while (isalpha((unsigned char)*rest))
         rest++;
     size_t length = (size_t)(rest - text);
     rest += strspn(rest, " \t");
     if (length == 2 && strncmp(text, "if", 2) == 0) {
-        value now = read_condition(rest, &vanishes);
-        open_condition(s, (condition){.now = now, .vanishes = vanishes}, behind);
+        value now = read_condition(rest, &is_dropped);
+        open_condition(s, (condition){.now = now, .is_dropped = is_dropped}, behind);
         *branch = line;
-    } else if (hcc_begins(text, "ifdef") || hcc_begins(text, "ifndef")) {
+    } else if (hcc_starts_with(text, "ifdef") || hcc_starts_with(text, "ifndef")) {
         open_condition(s, (condition){.now = read_ifdef(s, behind, rest, text[2] == 'n')}, behind);
         *branch = line;
-    } else if (c != NULL && (hcc_begins(text, "el"))) {
+    } else if (c != NULL && (hcc_starts_with(text, "el"))) {
         end_branch(s, c, at, *branch);
-        c->now = hcc_begins(text, "elif") ? read_condition(rest, &vanishes) : (value){false, 1};
-        c->vanishes = vanishes;
+        c->now = hcc_starts_with(text, "elif") ? read_condition(rest, &is_dropped) : (value){false, 1};
+        c->is_dropped = is_dropped;
         c->code = behind;
         s->braces = c->before;
         *branch = line;
-    } else if (hcc_begins(text, "define") && has_word(rest, strcspn(rest, " \t\r\n("), "__CUDA_ARCH__")) {
+    } else if (hcc_starts_with(text, "define") && has_word(rest, strcspn(rest, " \t\r\n("), "__CUDA_ARCH__")) {
         s->defines = true;
-    } else if (c != NULL && hcc_begins(text, "endif")) {
+    } else if (c != NULL && hcc_starts_with(text, "endif")) {
         end_branch(s, c, at, *branch);
         end_condition(s, c);
         s->count--;
@@ -433,7 +434,7 @@ static void read_lines(scan *s)
             while (s->text[word] == ' ' || s->text[word] == '\t')
                 word++;
             /* the line of a branch is kept at the depth of its condition; an #if has the next depth */
-            unsigned *branch = &branches[hcc_begins(s->text + word, "if") || depth == 0 ? depth : depth - 1];
+            unsigned *branch = &branches[hcc_starts_with(s->text + word, "if") || depth == 0 ? depth : depth - 1];
             read_directive(s, word, end, line, branch);
             for (; i < end; i++)
                 line += s->text[i] == '\n';
@@ -449,7 +450,7 @@ static void read_lines(scan *s)
 
 static bool read_file(const struct hcc_file *file)
 {
-    scan s = {.name = hcc_text("%.*s", (int)file->length, file->name), .good = true};
+    scan s = {.name = hcc_format("%.*s", (int)file->length, file->name), .good = true};
     FILE *from = fopen(s.name, "re");
     FILE *to = from != NULL ? hcc_memory_file(&s.raw, &s.length) : NULL;
     char buffer[4096];
@@ -459,8 +460,8 @@ static bool read_file(const struct hcc_file *file)
     if (to != NULL) {
         hcc_memory_file_close(to);
         s.length = strlen(s.raw);
-        s.text = hcc_text("%s", s.raw);
-        blank_out(&s);
+        s.text = hcc_format("%s", s.raw);
+        blank_comments(&s);
         read_lines(&s);
     }
     if (from != NULL)
@@ -477,7 +478,7 @@ static bool is_same(const struct hcc_file *a, const struct hcc_file *b)
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
-bool hcc_keeps_code(const struct hcc_source *source)
+bool hcc_check_architectures(const struct hcc_source *source)
 {
     bool good = true;
     for (size_t i = 0; i < source->file_count; i++) {

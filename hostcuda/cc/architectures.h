@@ -7,6 +7,6 @@
 /* Reads the program's own files before preprocessing. Returns false, with a message for each place, where the body of a
  * function has code under a condition such as __CUDA_ARCH__ >= 800 and nothing in its place: it would be dropped
  * silently. Code that only waits, or only makes a launch faster, is accepted. */
-bool hcc_keeps_code(const struct hcc_source *source);
+bool hcc_check_architectures(const struct hcc_source *source);
 
 #endif

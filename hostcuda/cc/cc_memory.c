@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked(void *memory)
+static void *exit_if_null(void *memory)
 {
     if (memory)
         return memory;
@@ -15,52 +15,52 @@ static void *checked(void *memory)
 
 void *hcc_allocate(size_t count, size_t size)
 {
-    return checked(calloc(count ? count : 1, size));
+    return exit_if_null(calloc(count ? count : 1, size));
 }
 
-void hcc_grow(void *list, size_t count, size_t *capacity, size_t size)
+void hcc_array_reserve_one(void *list, size_t count, size_t *capacity, size_t size)
 {
     void *items;
     if (count < *capacity)
         return;
     memcpy(&items, list, sizeof items);
     *capacity = *capacity ? 2 * *capacity : 16;
-    items = checked(reallocarray(items, *capacity, size));
+    items = exit_if_null(reallocarray(items, *capacity, size));
     memcpy(list, &items, sizeof items);
 }
 
-char *hcc_text(const char *format, ...)
+char *hcc_format(const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    return checked(length < 0 ? NULL : text);
+    return exit_if_null(length < 0 ? NULL : text);
 }
 
 FILE *hcc_memory_file(char **text, size_t *length)
 {
-    return checked(open_memstream(text, length));
+    return exit_if_null(open_memstream(text, length));
 }
 
 void hcc_memory_file_close(FILE *file)
 {
     if (fclose(file) != 0)
-        checked(NULL);
+        exit_if_null(NULL);
 }
 
-void hcc_add(struct hcc_list *list, const char *item)
+void hcc_list_add(struct hcc_list *list, const char *item)
 {
-    HCC_GROW(list->items, list->count + 1, list->capacity);
-    list->items[list->count++] = checked(strdup(item));
+    HCC_ARRAY_RESERVE_ONE(list->items, list->count + 1, list->capacity);
+    list->items[list->count++] = exit_if_null(strdup(item));
     list->items[list->count] = NULL;
 }
 
-void hcc_add_all(struct hcc_list *list, const struct hcc_list *more)
+void hcc_list_add_all(struct hcc_list *list, const struct hcc_list *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        hcc_add(list, more->items[i]);
+        hcc_list_add(list, more->items[i]);
 }
 
 void hcc_list_free(struct hcc_list *list)
@@ -71,7 +71,7 @@ void hcc_list_free(struct hcc_list *list)
     *list = (struct hcc_list){0};
 }
 
-bool hcc_begins(const char *text, const char *prefix)
+bool hcc_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }

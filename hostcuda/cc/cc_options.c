@@ -12,7 +12,7 @@ struct arguments {
     char *language; /* language of the inputs that follow, set by -x; NULL: by file name */
 };
 
-static bool fail(const char *format, const char *what, const char *more)
+static bool report_bad_option(const char *format, const char *what, const char *more)
 {
     fputs("hostcuda-cc: error: ", stderr);
     fprintf(stderr, format, what, more);
@@ -20,20 +20,20 @@ static bool fail(const char *format, const char *what, const char *more)
     return false;
 }
 
-static void set(char **text, const char *value)
+static void set_string(char **text, const char *value)
 {
     free(*text);
-    *text = hcc_text("%s", value);
+    *text = hcc_format("%s", value);
 }
 
 /* Returns the option's value: the rest of the same argument, or the next argument. Returns NULL, with a message, if
  * there is none. */
-static const char *take_value(struct arguments *a, const char *option, const char *joined)
+static const char *read_option_value(struct arguments *a, const char *option, const char *joined)
 {
     if (joined && *joined)
         return joined;
     if (!*a->next)
-        fail("%s needs a value%s", option, "");
+        report_bad_option("%s needs a value%s", option, "");
     return *a->next ? *a->next++ : NULL;
 }
 
@@ -73,9 +73,9 @@ static bool is_cuda_file(const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *end = strstr(name, ".so");
     end = end ? end : strstr(name, ".a");
-    if (!hcc_begins(name, "lib") || !end)
+    if (!hcc_starts_with(name, "lib") || !end)
         return false;
-    char *library = hcc_text("%.*s", (int)(end - name - 3), name + 3);
+    char *library = hcc_format("%.*s", (int)(end - name - 3), name + 3);
     bool found = is_cuda_library(library);
     free(library);
     return found;
@@ -88,15 +88,15 @@ static bool add_input(struct hcc_options *o, const struct arguments *a, const ch
     const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
     for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
         if (strcmp(end, gpu_code[i]) == 0)
-            return fail("%s is code for a GPU, which %s", name, "the host device does not run");
+            return report_bad_option("%s is code for a GPU, which %s", name, "the host device does not run");
     if (!language && is_cuda_file(name))
         return true;
     if (!language) {
-        hcc_add(&o->link, name);
+        hcc_list_add(&o->link, name);
         return true;
     }
-    HCC_GROW(o->inputs, o->input_count, o->input_capacity);
-    o->inputs[o->input_count++] = (struct hcc_input){hcc_text("%s", name), hcc_text("%s", language)};
+    HCC_ARRAY_RESERVE_ONE(o->inputs, o->input_count, o->input_capacity);
+    o->inputs[o->input_count++] = (struct hcc_input){hcc_format("%s", name), hcc_format("%s", language)};
     return true;
 }
 
@@ -107,36 +107,36 @@ static bool set_standard(struct hcc_options *o, const char *option)
     const char *year = strstr(option, "++");
     if (!year || strcmp(year, "++17") == 0 || strcmp(year, "++1z") == 0 || year[2] == '2') {
         o->standard = true;
-        hcc_add(&o->compile, option);
+        hcc_list_add(&o->compile, option);
         return true;
     }
-    return fail("%s: the host device's headers need C++17 or later; use %s", option, "-std=c++17");
+    return report_bad_option("%s: the host device's headers need C++17 or later; use %s", option, "-std=c++17");
 }
 
 /* Adds an option and its value, which is in the same argument or the next one, to a list as one argument or two. */
-static bool add_value(struct hcc_list *list, struct arguments *a, const char *option, const char *argument)
+static bool add_option_and_value(struct hcc_list *list, struct arguments *a, const char *option, const char *argument)
 {
     size_t length = strlen(option);
-    const char *value = take_value(a, option, argument + length);
+    const char *value = read_option_value(a, option, argument + length);
     if (!value)
         return false;
-    char *joined = hcc_text("%s%s", option, argument[length] ? value : "");
-    hcc_add(list, joined);
+    char *joined = hcc_format("%s%s", option, argument[length] ? value : "");
+    hcc_list_add(list, joined);
     if (!argument[length])
-        hcc_add(list, value);
+        hcc_list_add(list, value);
     free(joined);
     return true;
 }
 
 static bool add_library(struct hcc_options *o, struct arguments *a, const char *argument)
 {
-    const char *name = take_value(a, "-l", argument + 2);
+    const char *name = read_option_value(a, "-l", argument + 2);
     if (!name)
         return false;
     if (is_cuda_library(name))
         return true;
-    char *joined = hcc_text("-l%s", name);
-    hcc_add(&o->link, joined);
+    char *joined = hcc_format("-l%s", name);
+    hcc_list_add(&o->link, joined);
     free(joined);
     return true;
 }
@@ -144,16 +144,16 @@ static bool add_library(struct hcc_options *o, struct arguments *a, const char *
 /* -M and -MM write only dependencies; -MD and -MMD write them in addition to the output. */
 static bool add_dependencies(struct hcc_options *o, struct arguments *a, const char *argument)
 {
-    if (hcc_begins(argument, "-MF") || hcc_begins(argument, "-MT") || hcc_begins(argument, "-MQ")) {
+    if (hcc_starts_with(argument, "-MF") || hcc_starts_with(argument, "-MT") || hcc_starts_with(argument, "-MQ")) {
         char option[] = {'-', 'M', argument[2], '\0'};
         o->dependency_file = o->dependency_file || argument[2] == 'F';
         o->dependency_target = o->dependency_target || argument[2] != 'F';
-        return add_value(&o->preprocess, a, option, argument);
+        return add_option_and_value(&o->preprocess, a, option, argument);
     }
     o->dependencies = o->dependencies || strcmp(argument, "-MD") == 0 || strcmp(argument, "-MMD") == 0;
     if (strcmp(argument, "-M") == 0 || strcmp(argument, "-MM") == 0)
         o->step = HCC_DEPENDENCIES;
-    hcc_add(&o->preprocess, argument);
+    hcc_list_add(&o->preprocess, argument);
     return true;
 }
 
@@ -162,13 +162,13 @@ static bool is_for_linker(const char *argument)
     static const char *const prefixes[] = {"-Wl,",     "-static", "-shared",   "-rdynamic", "-pie", "-no-pie",
                                            "-nostart", "-nodef",  "-nostdlib", "-fuse-ld",  "-z"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (hcc_begins(argument, prefixes[i]))
+        if (hcc_starts_with(argument, prefixes[i]))
             return true;
     return strcmp(argument, "-s") == 0;
 }
 
 /* Adds an option whose value may be the next argument. */
-static bool add_with_value(struct hcc_options *o, struct arguments *a, const char *argument, bool *found)
+static bool add_option_with_value(struct hcc_options *o, struct arguments *a, const char *argument, bool *found)
 {
     static const char *const of_preprocessor[] = {"-isystem", "-iquote", "-idirafter", "-include",
                                                   "-imacros", "-I",      "-D",         "-U"};
@@ -176,41 +176,41 @@ static bool add_with_value(struct hcc_options *o, struct arguments *a, const cha
     static const char *const of_all[] = {"--param", "-B"};
     *found = true;
     for (size_t i = 0; i < sizeof of_preprocessor / sizeof *of_preprocessor; i++)
-        if (hcc_begins(argument, of_preprocessor[i]))
-            return add_value(&o->preprocess, a, of_preprocessor[i], argument);
+        if (hcc_starts_with(argument, of_preprocessor[i]))
+            return add_option_and_value(&o->preprocess, a, of_preprocessor[i], argument);
     for (size_t i = 0; i < sizeof of_linker / sizeof *of_linker; i++)
-        if (hcc_begins(argument, of_linker[i]))
-            return add_value(&o->link, a, of_linker[i], argument);
+        if (hcc_starts_with(argument, of_linker[i]))
+            return add_option_and_value(&o->link, a, of_linker[i], argument);
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
-        if (hcc_begins(argument, of_all[i]))
-            return add_value(&o->both, a, of_all[i], argument);
+        if (hcc_starts_with(argument, of_all[i]))
+            return add_option_and_value(&o->both, a, of_all[i], argument);
     *found = false;
     return true;
 }
 
 static bool set_output(struct hcc_options *o, struct arguments *a, const char *argument)
 {
-    const char *value = take_value(a, "-o", argument + 2);
+    const char *value = read_option_value(a, "-o", argument + 2);
     if (value)
-        set(&o->output, value);
+        set_string(&o->output, value);
     return value != NULL;
 }
 
 static bool set_language(struct arguments *a, const char *argument)
 {
-    const char *value = take_value(a, "-x", argument + 2);
+    const char *value = read_option_value(a, "-x", argument + 2);
     if (value)
-        set(&a->language, strcmp(value, "cuda") == 0 ? "cu" : value);
+        set_string(&a->language, strcmp(value, "cuda") == 0 ? "cu" : value);
     return value != NULL;
 }
 
 static void add_flag(struct hcc_options *o, const char *argument)
 {
-    o->contraction = o->contraction || hcc_begins(argument, "-ffp-contract");
+    o->contraction = o->contraction || hcc_starts_with(argument, "-ffp-contract");
     if (is_for_linker(argument))
-        hcc_add(&o->link, argument);
+        hcc_list_add(&o->link, argument);
     else
-        hcc_add(hcc_begins(argument, "-W") || strcmp(argument, "-w") == 0 ? &o->compile : &o->both, argument);
+        hcc_list_add(hcc_starts_with(argument, "-W") || strcmp(argument, "-w") == 0 ? &o->compile : &o->both, argument);
 }
 
 static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const char *argument)
@@ -221,21 +221,21 @@ static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const ch
         return true;
     }
     if (strcmp(argument, "-fsyntax-only") == 0) {
-        o->only_checks = true;
+        o->syntax_only = true;
         o->step = HCC_OBJECT;
         return true;
     }
-    if (hcc_begins(argument, "-o"))
+    if (hcc_starts_with(argument, "-o"))
         return set_output(o, a, argument);
-    if (hcc_begins(argument, "-x"))
+    if (hcc_starts_with(argument, "-x"))
         return set_language(a, argument);
-    if (hcc_begins(argument, "-l"))
+    if (hcc_starts_with(argument, "-l"))
         return add_library(o, a, argument);
-    if (hcc_begins(argument, "-M"))
+    if (hcc_starts_with(argument, "-M"))
         return add_dependencies(o, a, argument);
-    if (hcc_begins(argument, "-std="))
+    if (hcc_starts_with(argument, "-std="))
         return set_standard(o, argument);
-    bool ok = add_with_value(o, a, argument, &found);
+    bool ok = add_option_with_value(o, a, argument, &found);
     if (!found)
         add_flag(o, argument);
     return ok;
@@ -244,12 +244,12 @@ static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const ch
 /* ---- options of nvcc --------------------------------------------------------------------------------------------- */
 
 /* Calls `add` for each part of a comma-separated list. */
-static bool for_each_part(struct hcc_options *o, struct arguments *a, const char *list,
-                          bool (*add)(struct hcc_options *, struct arguments *, const char *))
+static bool for_each_list_part(struct hcc_options *o, struct arguments *a, const char *list,
+                               bool (*add)(struct hcc_options *, struct arguments *, const char *))
 {
     bool ok = true;
     for (const char *part = list; ok && part; part = strchr(part, ',') ? strchr(part, ',') + 1 : NULL) {
-        char *one = hcc_text("%.*s", (int)strcspn(part, ","), part);
+        char *one = hcc_format("%.*s", (int)strcspn(part, ","), part);
         ok = add(o, a, one);
         free(one);
     }
@@ -259,15 +259,15 @@ static bool for_each_part(struct hcc_options *o, struct arguments *a, const char
 static bool add_linker_option(struct hcc_options *o, struct arguments *a, const char *option)
 {
     (void)a;
-    hcc_add(&o->link, "-Xlinker");
-    hcc_add(&o->link, option);
+    hcc_list_add(&o->link, "-Xlinker");
+    hcc_list_add(&o->link, option);
     return true;
 }
 
 /* -Werror alone is gcc's; with nvcc, kinds of warnings follow. */
-static bool set_errors(struct hcc_options *o, const char *kinds)
+static bool set_warning_errors(struct hcc_options *o, const char *kinds)
 {
-    hcc_add(strstr(kinds, "all-warnings") ? &o->compile : &o->ignored, "-Werror");
+    hcc_list_add(strstr(kinds, "all-warnings") ? &o->compile : &o->ignored, "-Werror");
     return true;
 }
 
@@ -275,41 +275,42 @@ static bool set_stream(const char *value)
 {
     if (strcmp(value, "per-thread") != 0)
         return true;
-    return fail("--default-stream=%s: the host device's default stream is the legacy one; %s", value,
-                "create a stream for each thread");
+    return report_bad_option("--default-stream=%s: the host device's default stream is the legacy one; %s", value,
+                             "create a stream for each thread");
 }
 
-static bool apply_with_value(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
-                             const char *value)
+static bool apply_nvcc_option_value(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
+                                    const char *value)
 {
     switch (option->meaning) {
-    case HCC_PASS: return for_each_part(o, a, value, read_gcc_option);
-    case HCC_PASS_LINK: return for_each_part(o, a, value, add_linker_option);
-    case HCC_COMPILER: set(&o->compiler, value); return true;
+    case HCC_PASS_COMPILER: return for_each_list_part(o, a, value, read_gcc_option);
+    case HCC_PASS_LINK: return for_each_list_part(o, a, value, add_linker_option);
+    case HCC_COMPILER: set_string(&o->compiler, value); return true;
     case HCC_STREAM: return set_stream(value);
-    case HCC_ERRORS: return set_errors(o, value);
+    case HCC_ERRORS: return set_warning_errors(o, value);
     default: break;
     }
-    char *joined = hcc_text("%s%s", option->text, value);
+    char *joined = hcc_format("%s%s", option->text, value);
     bool ok = read_gcc_option(o, a, joined);
     free(joined);
     return ok;
 }
 
-static bool apply(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
-                  const char *argument, const char *value)
+static bool apply_nvcc_option(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
+                              const char *argument, const char *value)
 {
-    if (option->value && !(value = take_value(a, argument, value)))
+    if (option->value && !(value = read_option_value(a, argument, value)))
         return false;
     switch (option->meaning) {
-    case HCC_IGNORED: hcc_add(&o->ignored, argument); return true;
-    case HCC_REFUSED: return fail("%s is an option of nvcc that is not supported: %s", argument, option->text);
+    case HCC_IGNORED: hcc_list_add(&o->ignored, argument); return true;
+    case HCC_REFUSED:
+        return report_bad_option("%s is an option of nvcc that is not supported: %s", argument, option->text);
     case HCC_VERBOSE: return o->verbose = true;
     case HCC_HELP: return o->shows_help = true;
     case HCC_VERSION: return o->shows_version = true;
     default: break;
     }
-    return option->value ? apply_with_value(o, a, option, value) : read_gcc_option(o, a, option->text);
+    return option->value ? apply_nvcc_option_value(o, a, option, value) : read_gcc_option(o, a, option->text);
 }
 
 /* ---- all options ------------------------------------------------------------------------------------------------- */
@@ -320,12 +321,12 @@ static bool is_gcc_form(const char *argument, const char *next)
     static const char *const kinds[] = {
         "all-warnings",          "default-stream-launch",    "cross-execution-space-call", "reorder",
         "missing-launch-bounds", "ext-lambda-captures-this", "deprecated-declarations"};
-    if (hcc_begins(argument, "-Werror=") || hcc_begins(argument, "-m") || hcc_begins(argument, "-std="))
-        return !hcc_begins(argument, "-maxrregcount") && !hcc_begins(argument, "-machine");
+    if (hcc_starts_with(argument, "-Werror=") || hcc_starts_with(argument, "-m") || hcc_starts_with(argument, "-std="))
+        return !hcc_starts_with(argument, "-maxrregcount") && !hcc_starts_with(argument, "-machine");
     if (strcmp(argument, "-Werror") != 0)
         return false;
     for (size_t i = 0; next && i < sizeof kinds / sizeof *kinds; i++)
-        if (hcc_begins(next, kinds[i]))
+        if (hcc_starts_with(next, kinds[i]))
             return false;
     return true;
 }
@@ -337,29 +338,30 @@ static bool read_argument(struct hcc_options *o, struct arguments *a)
         return add_input(o, a, argument);
     const struct hcc_nvcc_option *option =
         is_gcc_form(argument, *a->next) ? NULL : hcc_find_nvcc_option(argument, &value);
-    return option ? apply(o, a, option, argument, value) : read_gcc_option(o, a, argument);
+    return option ? apply_nvcc_option(o, a, option, argument, value) : read_gcc_option(o, a, argument);
 }
 
-static bool check(const struct hcc_options *o)
+static bool check_options(const struct hcc_options *o)
 {
     if (o->shows_help || o->shows_version)
         return true;
     if (o->input_count == 0 && (o->step != HCC_LINK || o->link.count == 0))
-        return fail("no input files%s%s", "", "");
+        return report_bad_option("no input files%s%s", "", "");
     if (o->output && o->step != HCC_LINK && o->input_count > 1)
-        return fail("-o %s with several inputs: without linking, %s", o->output, "each has an output of its own");
+        return report_bad_option("-o %s with several inputs: without linking, %s", o->output,
+                                 "each has an output of its own");
     return true;
 }
 
 bool hcc_options_read(struct hcc_options *options, int count, char **arguments)
 {
-    *options = (struct hcc_options){.compiler = hcc_text("%s", HOSTCUDA_CC_COMPILER)};
+    *options = (struct hcc_options){.compiler = hcc_format("%s", HOSTCUDA_CC_COMPILER)};
     struct arguments a = {.next = arguments + 1};
     bool ok = true;
     while (ok && count > 0 && *a.next)
         ok = read_argument(options, &a);
     free(a.language);
-    return ok && check(options);
+    return ok && check_options(options);
 }
 
 void hcc_options_free(struct hcc_options *options)

@@ -15,7 +15,7 @@ struct hcc_options {
     enum hcc_step step;
     char *output;     /* NULL: none was given */
     char *compiler;   /* g++ or clang++ */
-    bool only_checks; /* -fsyntax-only */
+    bool syntax_only; /* -fsyntax-only */
     bool verbose;     /* prints the commands that it runs */
     bool shows_help, shows_version;
     bool dependencies;          /* -MD or -MMD: written beside the output */

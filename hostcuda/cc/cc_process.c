@@ -20,7 +20,7 @@ static void print_command(const struct hcc_list *command)
     fputc('\n', stderr);
 }
 
-static int fail(const char *what, const char *why)
+static int report_failure(const char *what, const char *why)
 {
     fprintf(stderr, "hostcuda-cc: error: %s: %s\n", what, why);
     return 1;
@@ -28,20 +28,20 @@ static int fail(const char *what, const char *why)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t child, received;
+static volatile sig_atomic_t child_pid, received_signal;
 
 /* Signals the command's process group, which includes the processes that the command has started. */
-static void pass_on(int number)
+static void forward_signal(int number)
 {
-    received = number;
-    if (child > 0)
-        kill(-(pid_t)child, number);
+    received_signal = number;
+    if (child_pid > 0)
+        kill(-(pid_t)child_pid, number);
 }
 
-void hcc_watch_signals(void)
+void hcc_forward_signals(void)
 {
     static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction now, ours = {.sa_handler = pass_on};
+    struct sigaction now, ours = {.sa_handler = forward_signal};
     sigemptyset(&ours.sa_mask);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
         if (sigaction(watched[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
@@ -50,10 +50,10 @@ void hcc_watch_signals(void)
 
 void hcc_end_by_signal(void)
 {
-    if (!received)
+    if (!received_signal)
         return;
-    signal(received, SIG_DFL);
-    raise(received);
+    signal(received_signal, SIG_DFL);
+    raise(received_signal);
 }
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
@@ -61,15 +61,15 @@ void hcc_end_by_signal(void)
 static int wait_for_child(int *status)
 {
     int error = 0;
-    if (received) /* the signal came before the child existed */
-        kill(-(pid_t)child, received);
-    while (waitpid((pid_t)child, status, 0) < 0 && error == 0)
+    if (received_signal) /* the signal came before the child existed */
+        kill(-(pid_t)child_pid, received_signal);
+    while (waitpid((pid_t)child_pid, status, 0) < 0 && error == 0)
         error = errno == EINTR ? 0 : errno;
-    child = 0;
+    child_pid = 0;
     return error;
 }
 
-int hcc_run(const struct hcc_list *command, bool verbose)
+int hcc_run_command(const struct hcc_list *command, bool verbose)
 {
     posix_spawnattr_t attributes;
     int status = 0, error;
@@ -77,59 +77,59 @@ int hcc_run(const struct hcc_list *command, bool verbose)
     if (verbose)
         print_command(command);
     if ((error = posix_spawnattr_init(&attributes)) != 0)
-        return fail(command->items[0], strerror(error));
+        return report_failure(command->items[0], strerror(error));
     error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     error = error ? error : posix_spawnattr_setpgroup(&attributes, 0);
     error = error ? error : posix_spawnp(&started, command->items[0], NULL, &attributes, command->items, environ);
     posix_spawnattr_destroy(&attributes);
     if (!error) {
-        child = started;
+        child_pid = started;
         error = wait_for_child(&status);
     }
     if (error)
-        return fail(command->items[0], strerror(error));
-    if (received)
+        return report_failure(command->items[0], strerror(error));
+    if (received_signal)
         return 1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : fail(command->items[0], strsignal(WTERMSIG(status)));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : report_failure(command->items[0], strsignal(WTERMSIG(status)));
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-char *hcc_folder_make(void)
+char *hcc_make_temporary_folder(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *folder = hcc_text("%s/hostcuda-cc.XXXXXX", parent && *parent ? parent : "/tmp");
+    char *folder = hcc_format("%s/hostcuda-cc.XXXXXX", parent && *parent ? parent : "/tmp");
     if (mkdtemp(folder))
         return folder;
-    fail(folder, strerror(errno));
+    report_failure(folder, strerror(errno));
     free(folder);
     return NULL;
 }
 
-void hcc_folder_remove(char *folder)
+void hcc_remove_temporary_folder(char *folder)
 {
     DIR *open = folder ? opendir(folder) : NULL;
     for (struct dirent *entry; open && (entry = readdir(open));) {
-        char *path = hcc_text("%s/%s", folder, entry->d_name);
+        char *path = hcc_format("%s/%s", folder, entry->d_name);
         unlink(path); /* fails for . and .., which is harmless */
         free(path);
     }
     if (open)
         closedir(open);
     if (folder && rmdir(folder) != 0)
-        fail(folder, strerror(errno));
+        report_failure(folder, strerror(errno));
     free(folder);
 }
 
-char *hcc_own_folder(void)
+char *hcc_program_folder(void)
 {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length < 0) {
-        fail("/proc/self/exe", strerror(errno));
+        report_failure("/proc/self/exe", strerror(errno));
         return NULL;
     }
     path[length] = '\0';
     *strrchr(path, '/') = '\0';
-    return hcc_text("%s", path);
+    return hcc_format("%s", path);
 }

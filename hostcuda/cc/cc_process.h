@@ -6,19 +6,19 @@
 
 /* From now on, SIGINT, SIGTERM and SIGHUP end the running command, and this program goes on to clean up. At its end it
  * calls hcc_end_by_signal, which does not return if there was such a signal. */
-void hcc_watch_signals(void);
+void hcc_forward_signals(void);
 void hcc_end_by_signal(void);
 
 /* Runs a command and waits for it; verbose prints it first. Returns its exit status. Returns 1, with a message, if it
  * cannot be started or is killed, and 1 after a signal. */
-int hcc_run(const struct hcc_list *command, bool verbose);
+int hcc_run_command(const struct hcc_list *command, bool verbose);
 
-/* Makes a temporary folder in $TMPDIR or /tmp. Returns NULL, with a message, on failure. hcc_folder_remove removes it
- * with its files; it accepts NULL. */
-char *hcc_folder_make(void);
-void hcc_folder_remove(char *folder);
+/* Makes a temporary folder in $TMPDIR or /tmp. Returns NULL, with a message, on failure. hcc_remove_temporary_folder
+ * removes it with its files; it accepts NULL. */
+char *hcc_make_temporary_folder(void);
+void hcc_remove_temporary_folder(char *folder);
 
 /* Returns the folder of this program's file. Returns NULL, with a message, if the system does not provide it. */
-char *hcc_own_folder(void);
+char *hcc_program_folder(void);
 
 #endif

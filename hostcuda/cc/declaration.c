@@ -8,7 +8,7 @@
 static bool is_one_of(const struct hcc_source *source, size_t i, const char *const *words, size_t count)
 {
     for (size_t w = 0; w < count; w++)
-        if (hcc_is(source, i, words[w]))
+        if (hcc_token_is(source, i, words[w]))
             return true;
     return false;
 }
@@ -17,24 +17,24 @@ static bool is_one_of(const struct hcc_source *source, size_t i, const char *con
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* Words before a ( that does not begin a parameter list. */
-static const char *const takes_arguments[] = {"__attribute__", "__attribute", "alignas",    "noexcept",
-                                              "decltype",      "__declspec",  "throw",      "requires",
-                                              "explicit",      "typeof",      "__typeof__", "__align__"};
+static const char *const words_with_arguments[] = {"__attribute__", "__attribute", "alignas",    "noexcept",
+                                                   "decltype",      "__declspec",  "throw",      "requires",
+                                                   "explicit",      "typeof",      "__typeof__", "__align__"};
 
 /* Returns the token behind the bracket that opens at i, or i + 1. A < counts as a bracket after a word, unless it
  * compares numbers. */
-static size_t next_outside(const struct hcc_source *source, size_t i, size_t end)
+static size_t skip_brackets(const struct hcc_source *source, size_t i, size_t end)
 {
-    bool opens = hcc_is(source, i, "(") || hcc_is(source, i, "[") || hcc_is(source, i, "{") ||
-                 (hcc_is(source, i, "<") && i > 0 && hcc_is_word(source, i - 1));
-    size_t next = opens ? hcc_close(source, i) : i;
+    bool opens = hcc_token_is(source, i, "(") || hcc_token_is(source, i, "[") || hcc_token_is(source, i, "{") ||
+                 (hcc_token_is(source, i, "<") && i > 0 && hcc_token_is_word(source, i - 1));
+    size_t next = opens ? hcc_find_close(source, i) : i;
     return next < end ? next + 1 : i + 1;
 }
 
 size_t hcc_find_outside(const struct hcc_source *source, size_t from, size_t end, const char *text)
 {
-    for (size_t i = from; i < end; i = next_outside(source, i, end))
-        if (hcc_is(source, i, text))
+    for (size_t i = from; i < end; i = skip_brackets(source, i, end))
+        if (hcc_token_is(source, i, text))
             return i;
     return end;
 }
@@ -42,8 +42,8 @@ size_t hcc_find_outside(const struct hcc_source *source, size_t from, size_t end
 size_t hcc_find_template(const struct hcc_source *source, size_t first, size_t end)
 {
     size_t found = end;
-    for (size_t i = first; i < end; i = next_outside(source, i, end))
-        if (hcc_is(source, i, "template") && hcc_is(source, i + 1, "<"))
+    for (size_t i = first; i < end; i = skip_brackets(source, i, end))
+        if (hcc_token_is(source, i, "template") && hcc_token_is(source, i + 1, "<"))
             found = i + 1;
     return found;
 }
@@ -51,25 +51,25 @@ size_t hcc_find_template(const struct hcc_source *source, size_t first, size_t e
 size_t hcc_skip_templates(const struct hcc_source *source, size_t first, size_t end)
 {
     size_t open = hcc_find_template(source, first, end);
-    size_t after = open < end ? hcc_close(source, open) + 1 : first;
+    size_t after = open < end ? hcc_find_close(source, open) + 1 : first;
     return after < end ? after : end;
 }
 
 static bool is_parameters(const struct hcc_source *source, size_t i)
 {
-    if (!hcc_is(source, i, "(") || i == 0)
+    if (!hcc_token_is(source, i, "(") || i == 0)
         return false;
-    if (hcc_is(source, i - 1, ">") || hcc_has(source, i > 3 ? i - 3 : 0, i, "operator"))
+    if (hcc_token_is(source, i - 1, ">") || hcc_range_has(source, i > 3 ? i - 3 : 0, i, "operator"))
         return true;
-    return hcc_is_word(source, i - 1) && !IS_ONE_OF(source, i - 1, takes_arguments);
+    return hcc_token_is_word(source, i - 1) && !IS_ONE_OF(source, i - 1, words_with_arguments);
 }
 
 size_t hcc_find_parameters(const struct hcc_source *source, size_t first, size_t end)
 {
-    for (size_t i = hcc_skip_templates(source, first, end); i < end; i = next_outside(source, i, end)) {
+    for (size_t i = hcc_skip_templates(source, first, end); i < end; i = skip_brackets(source, i, end)) {
         if (is_parameters(source, i))
             return i;
-        if (hcc_is(source, i, "=") && !(i > 0 && hcc_is(source, i - 1, "operator")))
+        if (hcc_token_is(source, i, "=") && !(i > 0 && hcc_token_is(source, i - 1, "operator")))
             break;
     }
     return end;
@@ -95,30 +95,32 @@ struct parameter {
 };
 
 /* Returns the end of the parameter without the arrays and attributes behind its name. */
-static size_t without_suffixes(const struct hcc_source *source, size_t first, size_t end)
+static size_t skip_suffixes(const struct hcc_source *source, size_t first, size_t end)
 {
     while (end > first) {
-        size_t open = hcc_is(source, end - 1, "]") || hcc_is(source, end - 1, ")") ? hcc_open(source, end - 1) : end;
-        bool attribute = open > first && open < end && hcc_is(source, open - 1, "__attribute__");
-        if (open >= end || (hcc_is(source, open, "(") && !attribute))
+        size_t open = hcc_token_is(source, end - 1, "]") || hcc_token_is(source, end - 1, ")")
+                          ? hcc_find_open(source, end - 1)
+                          : end;
+        bool attribute = open > first && open < end && hcc_token_is(source, open - 1, "__attribute__");
+        if (open >= end || (hcc_token_is(source, open, "(") && !attribute))
             break;
         end = attribute ? open - 1 : open;
     }
     return end;
 }
 
-static bool makes_type(const struct hcc_source *source, size_t first, size_t end)
+static bool has_complete_type(const struct hcc_source *source, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        if (!IS_ONE_OF(source, i, qualifiers) && !hcc_is(source, i, "::"))
+        if (!IS_ONE_OF(source, i, qualifiers) && !hcc_token_is(source, i, "::"))
             return true;
     return false;
 }
 
 static bool is_name(const struct hcc_source *source, size_t first, size_t i)
 {
-    return hcc_is_word(source, i) && !IS_ONE_OF(source, i, type_words) && i > first && !hcc_is(source, i - 1, "::") &&
-           makes_type(source, first, i);
+    return hcc_token_is_word(source, i) && !IS_ONE_OF(source, i, type_words) && i > first &&
+           !hcc_token_is(source, i - 1, "::") && has_complete_type(source, first, i);
 }
 
 static const char *const behind_pointers[] = {"*", "&", "const", "volatile", "__restrict__", "__restrict", "..."};
@@ -126,9 +128,9 @@ static const char *const behind_pointers[] = {"*", "&", "const", "volatile", "__
 /* Reads (*NAME)(...) and (&NAME)[...]. Returns where the name is or would be, or end. */
 static size_t find_in_parentheses(const struct hcc_source *source, const struct parameter *p)
 {
-    for (size_t i = p->first; i + 1 < p->end; i = next_outside(source, i, p->end)) {
-        if (!hcc_is(source, i, "(") || !(hcc_is(source, i + 1, "*") || hcc_is(source, i + 1, "&")) ||
-            (i > 0 && IS_ONE_OF(source, i - 1, takes_arguments)))
+    for (size_t i = p->first; i + 1 < p->end; i = skip_brackets(source, i, p->end)) {
+        if (!hcc_token_is(source, i, "(") || !(hcc_token_is(source, i + 1, "*") || hcc_token_is(source, i + 1, "&")) ||
+            (i > 0 && IS_ONE_OF(source, i - 1, words_with_arguments)))
             continue;
         size_t last = i + 1;
         while (IS_ONE_OF(source, last, behind_pointers))
@@ -141,12 +143,12 @@ static size_t find_in_parentheses(const struct hcc_source *source, const struct 
 static void find_name(const struct hcc_source *source, struct parameter *p)
 {
     size_t inside = find_in_parentheses(source, p);
-    size_t end = inside < p->end ? inside + 1 : without_suffixes(source, p->first, p->end);
-    bool named = inside < p->end ? hcc_is_word(source, inside) : is_name(source, p->first, end - 1);
+    size_t end = inside < p->end ? inside + 1 : skip_suffixes(source, p->first, p->end);
+    bool named = inside < p->end ? hcc_token_is_word(source, inside) : is_name(source, p->first, end - 1);
     p->name = named ? end - 1 : p->end;
     p->place = inside < p->end ? inside : end;
-    p->pack =
-        hcc_find_outside(source, p->first, end, "...") < end || (inside < p->end && hcc_is(source, inside - 1, "..."));
+    p->pack = hcc_find_outside(source, p->first, end, "...") < end ||
+              (inside < p->end && hcc_token_is(source, inside - 1, "..."));
 }
 
 /* Reads a template parameter such as typename T, class... T, template <...> class T; its name is the word behind the
@@ -154,41 +156,41 @@ static void find_name(const struct hcc_source *source, struct parameter *p)
 static bool find_type_name(const struct hcc_source *source, struct parameter *p)
 {
     size_t last = p->end;
-    if (hcc_is(source, p->first, "template"))
-        last = hcc_close(source, p->first + 1) + 1;
-    else if (hcc_is(source, p->first, "typename") || hcc_is(source, p->first, "class"))
+    if (hcc_token_is(source, p->first, "template"))
+        last = hcc_find_close(source, p->first + 1) + 1;
+    else if (hcc_token_is(source, p->first, "typename") || hcc_token_is(source, p->first, "class"))
         last = p->first;
-    if (last >= p->end || (last + 2 < p->end && !hcc_is(source, last + 1, "...")))
+    if (last >= p->end || (last + 2 < p->end && !hcc_token_is(source, last + 1, "...")))
         return false; /* a value whose type has such a name: typename A::B n */
-    p->pack = hcc_is(source, last + 1, "...");
+    p->pack = hcc_token_is(source, last + 1, "...");
     p->place = last + 1 + p->pack;
-    p->name = hcc_is_word(source, p->place) && p->place < p->end ? p->place : p->end;
+    p->name = hcc_token_is_word(source, p->place) && p->place < p->end ? p->place : p->end;
     return true;
 }
 
 static void add_name(const struct hcc_source *source, struct hcc_edits *edits, const struct parameter *p,
                      struct hcc_names *names)
 {
-    HCC_GROW(names->items, names->count, names->capacity);
+    HCC_ARRAY_RESERVE_ONE(names->items, names->count, names->capacity);
     struct hcc_name *name = &names->items[names->count++];
     name->pack = p->pack;
     if (p->name < p->end) {
         const struct hcc_token *token = &source->tokens[p->name];
-        name->name = hcc_text("%.*s", (int)token->length, source->text + token->start);
+        name->name = hcc_format("%.*s", (int)token->length, source->text + token->start);
         return;
     }
-    name->name = hcc_text("hostcuda_unnamed_%zu", p->first);
-    hcc_insert_before(edits, p->place, hcc_text(" %s", name->name));
+    name->name = hcc_format("hostcuda_unnamed_%zu", p->first);
+    hcc_insert_before(edits, p->place, hcc_format(" %s", name->name));
 }
 
 void hcc_read_names(const struct hcc_source *source, struct hcc_edits *edits, size_t open, size_t close,
                     struct hcc_names *names)
 {
-    bool template = hcc_is(source, open, "<");
+    bool template = hcc_token_is(source, open, "<");
     for (size_t first = open + 1, end; first < close; first = end + 1) {
         end = hcc_find_outside(source, first, close, ",");
         struct parameter p = {.first = first, .end = hcc_find_outside(source, first, end, "=")};
-        if (p.end == first || (!template && p.end == first + 1 && hcc_is(source, first, "void")))
+        if (p.end == first || (!template && p.end == first + 1 && hcc_token_is(source, first, "void")))
             continue;
         if (!template || !find_type_name(source, &p))
             find_name(source, &p);

@@ -20,39 +20,39 @@ void hcc_edits_free(struct hcc_edits *edits)
     *edits = (struct hcc_edits){0};
 }
 
-static void join(char **into, const char *first, const char *second)
+static void append_text(char **into, const char *first, const char *second)
 {
-    char *joined = hcc_text("%s%s", first ? first : "", second ? second : "");
+    char *joined = hcc_format("%s%s", first ? first : "", second ? second : "");
     free(*into);
     *into = joined;
 }
 
 void hcc_insert_before(struct hcc_edits *edits, size_t i, char *text)
 {
-    join(&edits->tokens[i].before, text, edits->tokens[i].before);
+    append_text(&edits->tokens[i].before, text, edits->tokens[i].before);
     free(text);
 }
 
 void hcc_insert_after(struct hcc_edits *edits, size_t i, char *text)
 {
-    join(&edits->tokens[i].after, edits->tokens[i].after, text);
+    append_text(&edits->tokens[i].after, edits->tokens[i].after, text);
     free(text);
 }
 
-void hcc_drop(struct hcc_edits *edits, size_t i)
+void hcc_drop_token(struct hcc_edits *edits, size_t i)
 {
     edits->tokens[i].dropped = true;
 }
 
-void hcc_replace(struct hcc_edits *edits, size_t i, char *text)
+void hcc_replace_token(struct hcc_edits *edits, size_t i, char *text)
 {
-    hcc_drop(edits, i);
+    hcc_drop_token(edits, i);
     hcc_insert_before(edits, i, text);
 }
 
 void hcc_add_launch(struct hcc_edits *edits, struct hcc_launch launch)
 {
-    HCC_GROW(edits->launches, edits->launch_count, edits->launch_capacity);
+    HCC_ARRAY_RESERVE_ONE(edits->launches, edits->launch_count, edits->launch_capacity);
     edits->launches[edits->launch_count++] = launch;
     edits->tokens[launch.first].launch = edits->launch_count;
 }
@@ -117,7 +117,7 @@ static void write_range(const struct writer *w, size_t first, size_t end)
     }
 }
 
-bool hcc_edits_write(const struct hcc_edits *edits, const struct hcc_source *source, FILE *file)
+bool hcc_write_edited(const struct hcc_edits *edits, const struct hcc_source *source, FILE *file)
 {
     struct writer writer = {edits, source, file};
     write_range(&writer, 0, source->count);

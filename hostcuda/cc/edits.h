@@ -31,11 +31,11 @@ void hcc_edits_free(struct hcc_edits *edits);
  * then on. */
 void hcc_insert_before(struct hcc_edits *edits, size_t i, char *text);
 void hcc_insert_after(struct hcc_edits *edits, size_t i, char *text);
-void hcc_drop(struct hcc_edits *edits, size_t i);
-void hcc_replace(struct hcc_edits *edits, size_t i, char *text);
+void hcc_drop_token(struct hcc_edits *edits, size_t i);
+void hcc_replace_token(struct hcc_edits *edits, size_t i, char *text);
 void hcc_add_launch(struct hcc_edits *edits, struct hcc_launch launch);
 
 /* Writes the edited source. Returns false if writing fails. */
-bool hcc_edits_write(const struct hcc_edits *edits, const struct hcc_source *source, FILE *file);
+bool hcc_write_edited(const struct hcc_edits *edits, const struct hcc_source *source, FILE *file);
 
 #endif

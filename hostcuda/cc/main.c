@@ -26,7 +26,7 @@ static const char help[] =
     "and how programs differ: docs/hostcuda.md.\n";
 
 /* Folders of this source tree, or of the installation. */
-struct places {
+struct install_paths {
     char *include; /* the folder that has hostcuda/kernel_shim.h */
     char *own;     /* the host device's headers, with a / at the end */
     char *cuda;    /* the folder that has cuda_runtime.h */
@@ -35,15 +35,15 @@ struct places {
 
 struct driver {
     struct hcc_options options;
-    struct places places;
+    struct install_paths install_paths;
     char *folder;            /* temporary files */
     struct hcc_list objects; /* inputs of the linker */
 };
 
 /* Resolves a folder relative to this program's folder; an absolute path stays. */
-static char *place(const char *from, const char *folder)
+static char *find_folder(const char *from, const char *folder)
 {
-    char *path = folder[0] == '/' ? hcc_text("%s", folder) : hcc_text("%s/%s", from, folder);
+    char *path = folder[0] == '/' ? hcc_format("%s", folder) : hcc_format("%s/%s", from, folder);
     char *whole = realpath(path, NULL);
     if (!whole)
         return path;
@@ -53,7 +53,7 @@ static char *place(const char *from, const char *folder)
 
 static bool has_runtime(const char *folder)
 {
-    char *header = hcc_text("%s/cuda_runtime.h", folder);
+    char *header = hcc_format("%s/cuda_runtime.h", folder);
     bool there = access(header, R_OK) == 0;
     free(header);
     return there;
@@ -64,10 +64,10 @@ static bool has_runtime(const char *folder)
 static char *find_cuda(const char *here)
 {
     const char *parents[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    char *folder = place(here, HOSTCUDA_CC_CUDA);
+    char *folder = find_folder(here, HOSTCUDA_CC_CUDA);
     for (size_t i = 0; !has_runtime(folder) && i < sizeof parents / sizeof *parents; i++) {
         free(folder);
-        folder = hcc_text("%s/include", parents[i] ? parents[i] : "");
+        folder = hcc_format("%s/include", parents[i] ? parents[i] : "");
     }
     if (has_runtime(folder))
         return folder;
@@ -76,22 +76,22 @@ static char *find_cuda(const char *here)
     return NULL;
 }
 
-static bool find_places(struct places *places)
+static bool find_install_paths(struct install_paths *install_paths)
 {
-    char *here = hcc_own_folder();
+    char *here = hcc_program_folder();
     if (here) {
-        places->include = place(here, HOSTCUDA_CC_INCLUDE);
-        places->cuda = find_cuda(here);
-        places->library = place(here, HOSTCUDA_CC_LIBRARY);
-        places->own = hcc_text("%s/hostcuda/", places->include);
+        install_paths->include = find_folder(here, HOSTCUDA_CC_INCLUDE);
+        install_paths->cuda = find_cuda(here);
+        install_paths->library = find_folder(here, HOSTCUDA_CC_LIBRARY);
+        install_paths->own = hcc_format("%s/hostcuda/", install_paths->include);
     }
     free(here);
-    return places->cuda != NULL;
+    return install_paths->cuda != NULL;
 }
 
-static void add_text(struct hcc_list *list, char *text)
+static void add_owned_text(struct hcc_list *list, char *text)
 {
-    hcc_add(list, text);
+    hcc_list_add(list, text);
     free(text);
 }
 
@@ -101,30 +101,30 @@ static void add_text(struct hcc_list *list, char *text)
 static char *name_output(const char *input, const char *ending)
 {
     const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input, *dot = strrchr(name, '.');
-    return hcc_text("%.*s%s", dot ? (int)(dot - name) : (int)strlen(name), name, ending);
+    return hcc_format("%.*s%s", dot ? (int)(dot - name) : (int)strlen(name), name, ending);
 }
 
 /* Begins the compiler's command. Preprocessed sources need no flags of the preprocessor. */
 static void begin_command(const struct driver *d, struct hcc_list *command, bool cuda, bool preprocessed)
 {
     const struct hcc_options *o = &d->options;
-    hcc_add(command, o->compiler);
-    hcc_add_all(command, &o->both);
-    hcc_add_all(command, &o->compile);
+    hcc_list_add(command, o->compiler);
+    hcc_list_add_all(command, &o->both);
+    hcc_list_add_all(command, &o->compile);
     if (cuda && !o->standard)
-        hcc_add(command, "-std=c++17");
+        hcc_list_add(command, "-std=c++17");
     if (preprocessed)
         return;
     if (cuda) { /* these must come before headers of the program and the toolkit */
-        hcc_add(command, "-D__HOSTCUDA_CC__");
-        hcc_add(command, "-include");
-        add_text(command, hcc_text("%skernel_shim.h", d->places.own));
-        add_text(command, hcc_text("-isystem%s", d->places.own));
+        hcc_list_add(command, "-D__HOSTCUDA_CC__");
+        hcc_list_add(command, "-include");
+        add_owned_text(command, hcc_format("%skernel_shim.h", d->install_paths.own));
+        add_owned_text(command, hcc_format("-isystem%s", d->install_paths.own));
     }
-    hcc_add_all(command, &o->preprocess);
-    add_text(command, hcc_text("-isystem%s", d->places.cuda));
+    hcc_list_add_all(command, &o->preprocess);
+    add_owned_text(command, hcc_format("-isystem%s", d->install_paths.cuda));
     if (cuda)
-        add_text(command, hcc_text("-isystem%s/cccl", d->places.cuda)); /* as nvcc does */
+        add_owned_text(command, hcc_format("-isystem%s/cccl", d->install_paths.cuda)); /* as nvcc does */
 }
 
 /* Names the dependency file and its target as if the output were compiled from the input directly. */
@@ -135,32 +135,33 @@ static void add_dependency_names(const struct hcc_options *o, struct hcc_list *c
     char *name = name_output(input, o->step == HCC_ASSEMBLY ? ".s" : ".o");
     const char *target = output ? output : name, *slash = strrchr(target, '/'), *dot = strrchr(target, '.');
     if (!o->dependency_target && (o->dependencies || o->step == HCC_DEPENDENCIES)) {
-        hcc_add(command, "-MQ");
-        hcc_add(command, target);
+        hcc_list_add(command, "-MQ");
+        hcc_list_add(command, target);
     }
     if (beside) {
-        hcc_add(command, "-MF");
-        add_text(command, hcc_text("%.*s.d", dot && dot > slash ? (int)(dot - target) : (int)strlen(target), target));
+        hcc_list_add(command, "-MF");
+        add_owned_text(command,
+                       hcc_format("%.*s.d", dot && dot > slash ? (int)(dot - target) : (int)strlen(target), target));
     }
     free(name);
 }
 
 /* The first step; with -M it is the only one. */
-static int preprocess(const struct driver *d, const char *input, const char *output, const char *preprocessed)
+static int preprocess_source(const struct driver *d, const char *input, const char *output, const char *preprocessed)
 {
     struct hcc_list command = {0};
     begin_command(d, &command, true, false);
     if (d->options.step != HCC_DEPENDENCIES)
-        hcc_add(&command, "-E");
+        hcc_list_add(&command, "-E");
     add_dependency_names(&d->options, &command, input, output);
-    add_text(&command, hcc_text("-I%s", d->places.include));
-    hcc_add(&command, "-xc++");
-    hcc_add(&command, input);
+    add_owned_text(&command, hcc_format("-I%s", d->install_paths.include));
+    hcc_list_add(&command, "-xc++");
+    hcc_list_add(&command, input);
     if (preprocessed) {
-        hcc_add(&command, "-o");
-        hcc_add(&command, preprocessed);
+        hcc_list_add(&command, "-o");
+        hcc_list_add(&command, preprocessed);
     }
-    int status = hcc_run(&command, d->options.verbose);
+    int status = hcc_run_command(&command, d->options.verbose);
     hcc_list_free(&command);
     return status;
 }
@@ -178,10 +179,10 @@ static bool defines_architecture(const struct hcc_options *o)
     return has_definition(&o->preprocess) || has_definition(&o->compile) || has_definition(&o->both);
 }
 
-static int rewrite(const struct driver *d, const char *from, const char *to)
+static int rewrite_source(const struct driver *d, const char *from, const char *to)
 {
     FILE *file = to ? fopen(to, "w") : stdout;
-    bool written = file && hcc_rewrite(from, d->places.own, defines_architecture(&d->options), file);
+    bool written = file && hcc_rewrite(from, d->install_paths.own, defines_architecture(&d->options), file);
     bool failed = !file || ferror(file) || (to ? fclose(file) : fflush(file)) != 0;
     if (failed)
         fprintf(stderr, "hostcuda-cc: error: %s cannot be written: %s\n", to ? to : "the output", strerror(errno));
@@ -189,29 +190,29 @@ static int rewrite(const struct driver *d, const char *from, const char *to)
 }
 
 /* The last step, for a rewritten source or one that is not CUDA C++. */
-static int compile(const struct driver *d, const char *input, const char *language, const char *output)
+static int compile_source(const struct driver *d, const char *input, const char *language, const char *output)
 {
     const struct hcc_options *o = &d->options;
     bool cuda = strcmp(language, "cu") == 0;
     struct hcc_list command = {0};
     begin_command(d, &command, cuda, cuda);
     if (cuda)
-        hcc_add(&command, "-Wno-unknown-pragmas");
+        hcc_list_add(&command, "-Wno-unknown-pragmas");
     if (cuda) /* the comments that suppress this warning are gone */
-        hcc_add(&command, "-Wno-implicit-fallthrough");
+        hcc_list_add(&command, "-Wno-implicit-fallthrough");
     if (cuda && !o->contraction)
-        hcc_add(&command, "-ffp-contract=off");
-    if (o->only_checks)
-        hcc_add(&command, "-fsyntax-only");
+        hcc_list_add(&command, "-ffp-contract=off");
+    if (o->syntax_only)
+        hcc_list_add(&command, "-fsyntax-only");
     else if (o->step != HCC_DEPENDENCIES)
-        hcc_add(&command, o->step == HCC_PREPROCESS ? "-E" : o->step == HCC_ASSEMBLY ? "-S" : "-c");
-    add_text(&command, hcc_text("-x%s", cuda ? "c++-cpp-output" : language));
-    hcc_add(&command, input);
-    if (output && !o->only_checks) {
-        hcc_add(&command, "-o");
-        hcc_add(&command, output);
+        hcc_list_add(&command, o->step == HCC_PREPROCESS ? "-E" : o->step == HCC_ASSEMBLY ? "-S" : "-c");
+    add_owned_text(&command, hcc_format("-x%s", cuda ? "c++-cpp-output" : language));
+    hcc_list_add(&command, input);
+    if (output && !o->syntax_only) {
+        hcc_list_add(&command, "-o");
+        hcc_list_add(&command, output);
     }
-    int status = hcc_run(&command, o->verbose);
+    int status = hcc_run_command(&command, o->verbose);
     hcc_list_free(&command);
     return status;
 }
@@ -220,14 +221,14 @@ static int compile_cuda(const struct driver *d, const char *input, const char *o
 {
     const struct hcc_options *o = &d->options;
     if (o->step == HCC_DEPENDENCIES)
-        return preprocess(d, input, NULL, o->output);
-    char *preprocessed = hcc_text("%s/preprocessed.ii", d->folder);
-    char *rewritten = hcc_text("%s/rewritten.ii", d->folder);
-    int status = preprocess(d, input, output, preprocessed);
+        return preprocess_source(d, input, NULL, o->output);
+    char *preprocessed = hcc_format("%s/preprocessed.ii", d->folder);
+    char *rewritten = hcc_format("%s/rewritten.ii", d->folder);
+    int status = preprocess_source(d, input, output, preprocessed);
     if (!status)
-        status = rewrite(d, preprocessed, o->step == HCC_PREPROCESS ? o->output : rewritten);
+        status = rewrite_source(d, preprocessed, o->step == HCC_PREPROCESS ? o->output : rewritten);
     if (!status && o->step != HCC_PREPROCESS)
-        status = compile(d, rewritten, "cu", output);
+        status = compile_source(d, rewritten, "cu", output);
     free(preprocessed);
     free(rewritten);
     return status;
@@ -238,15 +239,15 @@ static int compile_input(struct driver *d, size_t i)
 {
     const struct hcc_options *o = &d->options;
     const struct hcc_input *input = &o->inputs[i];
-    char *output = o->step == HCC_LINK ? hcc_text("%s/%zu.o", d->folder, i)
-                   : o->output         ? hcc_text("%s", o->output)
+    char *output = o->step == HCC_LINK ? hcc_format("%s/%zu.o", d->folder, i)
+                   : o->output         ? hcc_format("%s", o->output)
                    : o->step == HCC_OBJECT || o->step == HCC_ASSEMBLY
                        ? name_output(input->name, o->step == HCC_OBJECT ? ".o" : ".s")
                        : NULL;
     int status = strcmp(input->language, "cu") == 0 ? compile_cuda(d, input->name, output)
-                                                    : compile(d, input->name, input->language, output);
+                                                    : compile_source(d, input->name, input->language, output);
     if (o->step == HCC_LINK)
-        hcc_add(&d->objects, output);
+        hcc_list_add(&d->objects, output);
     free(output);
     return status;
 }
@@ -257,16 +258,16 @@ static int link_program(const struct driver *d)
 {
     const struct hcc_options *o = &d->options;
     struct hcc_list command = {0};
-    hcc_add(&command, o->compiler);
-    hcc_add_all(&command, &o->both);
-    hcc_add(&command, "-o");
-    hcc_add(&command, o->output ? o->output : "a.out");
-    hcc_add_all(&command, &d->objects);
-    hcc_add_all(&command, &o->link);
-    add_text(&command, hcc_text("-L%s", d->places.library));
-    add_text(&command, hcc_text("-Wl,-rpath,%s", d->places.library));
-    hcc_add(&command, "-lhostcuda");
-    int status = hcc_run(&command, o->verbose);
+    hcc_list_add(&command, o->compiler);
+    hcc_list_add_all(&command, &o->both);
+    hcc_list_add(&command, "-o");
+    hcc_list_add(&command, o->output ? o->output : "a.out");
+    hcc_list_add_all(&command, &d->objects);
+    hcc_list_add_all(&command, &o->link);
+    add_owned_text(&command, hcc_format("-L%s", d->install_paths.library));
+    add_owned_text(&command, hcc_format("-Wl,-rpath,%s", d->install_paths.library));
+    hcc_list_add(&command, "-lhostcuda");
+    int status = hcc_run_command(&command, o->verbose);
     hcc_list_free(&command);
     return status;
 }
@@ -281,12 +282,12 @@ static void print_ignored(const struct hcc_list *ignored)
     fputc('\n', stderr);
 }
 
-static int run(struct driver *d)
+static int compile_and_link(struct driver *d)
 {
     int status = 0;
     print_ignored(&d->options.ignored);
-    hcc_watch_signals();
-    if (!find_places(&d->places) || !(d->folder = hcc_folder_make()))
+    hcc_forward_signals();
+    if (!find_install_paths(&d->install_paths) || !(d->folder = hcc_make_temporary_folder()))
         return 1;
     for (size_t i = 0; i < d->options.input_count; i++)
         status = compile_input(d, i) || status;
@@ -306,14 +307,14 @@ int main(int argc, char **argv)
         status = fflush(stdout) != 0;
         goto done;
     }
-    status = run(&d);
+    status = compile_and_link(&d);
 done:
-    hcc_folder_remove(d.folder);
+    hcc_remove_temporary_folder(d.folder);
     hcc_list_free(&d.objects);
-    free(d.places.include);
-    free(d.places.own);
-    free(d.places.cuda);
-    free(d.places.library);
+    free(d.install_paths.include);
+    free(d.install_paths.own);
+    free(d.install_paths.cuda);
+    free(d.install_paths.library);
     hcc_options_free(&d.options);
     hcc_end_by_signal();
     return status;

@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-enum hcc_meaning {
-    HCC_IGNORED, /* it concerns GPU code, or how nvcc works */
-    HCC_REFUSED, /* it asks for something that does not exist here */
-    HCC_IS,      /* another name of one or several gcc options, which `text` has */
-    HCC_PASS,    /* its value is a list of options for the compiler */
+enum hcc_option_action {
+    HCC_IGNORED,       /* it concerns GPU code, or how nvcc works */
+    HCC_REFUSED,       /* it asks for something that does not exist here */
+    HCC_ALIAS,         /* another name of one or several gcc options, which `text` has */
+    HCC_PASS_COMPILER, /* its value is a list of options for the compiler */
     HCC_PASS_LINK,
     HCC_COMPILER, /* its value is the compiler */
     HCC_STREAM,   /* its value is the default stream */
@@ -20,9 +20,9 @@ enum hcc_meaning {
 
 struct hcc_nvcc_option {
     const char *name, *other; /* without dashes */
-    enum hcc_meaning meaning;
+    enum hcc_option_action meaning;
     bool value;       /* whether it takes a value */
-    const char *text; /* HCC_IS: the gcc option, before the value; HCC_REFUSED: the reason */
+    const char *text; /* HCC_ALIAS: the gcc option, before the value; HCC_REFUSED: the reason */
 };
 
 /* Finds the option that an argument names with one dash or two. *value is set to the text behind its "=", or NULL.

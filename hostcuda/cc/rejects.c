@@ -16,7 +16,7 @@
  * call cg. A word that ends with * matches all words with this prefix. */
 static const struct {
     const char *word;
-    enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL, OF_GROUPS } where;
+    enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL, IN_GROUPS_NAMESPACE } where;
     const char *why;
 } rejected[] = {
     {"__hostcuda_managed__", EVERYWHERE,
@@ -45,60 +45,61 @@ static const struct {
      "dynamic parallelism is not supported by the host device: a kernel cannot launch one; launch it from host code"},
     {"nvcuda", EVERYWHERE, WMMA},
     {"__mbarrier_*", AS_CALL, BARRIER},
-    {"multi_grid_group", OF_GROUPS, GROUP},
-    {"cluster_group", OF_GROUPS, GROUP},
-    {"this_multi_grid", OF_GROUPS, GROUP},
-    {"this_cluster", OF_GROUPS, GROUP},
+    {"multi_grid_group", IN_GROUPS_NAMESPACE, GROUP},
+    {"cluster_group", IN_GROUPS_NAMESPACE, GROUP},
+    {"this_multi_grid", IN_GROUPS_NAMESPACE, GROUP},
+    {"this_cluster", IN_GROUPS_NAMESPACE, GROUP},
     {"cudaLaunchCooperativeKernel*", AS_CALL, GROUP},
 };
 
-static bool matches(const struct hcc_source *source, size_t i, const char *word)
+static bool token_matches(const struct hcc_source *source, size_t i, const char *word)
 {
     const struct hcc_token *token = &source->tokens[i];
     size_t length = strlen(word);
     if (word[length - 1] != '*')
-        return hcc_is(source, i, word);
+        return hcc_token_is(source, i, word);
     return token->length + 1 >= length && memcmp(source->text + token->start, word, length - 1) == 0;
 }
 
 /* Whether token i begins a device lambda, [x] __device__ (int i) {...}: a capture list before __device__ or __host__
  * __device__. */
-static bool captures(const struct hcc_source *source, size_t i)
+static bool is_device_lambda(const struct hcc_source *source, size_t i)
 {
-    bool device = hcc_is(source, i, "__hostcuda_device__") ||
-                  (hcc_is(source, i, "__hostcuda_host__") && hcc_is(source, i + 1, "__hostcuda_device__"));
-    if (!device || i < 3 || !hcc_is(source, i - 1, "]"))
+    bool device = hcc_token_is(source, i, "__hostcuda_device__") ||
+                  (hcc_token_is(source, i, "__hostcuda_host__") && hcc_token_is(source, i + 1, "__hostcuda_device__"));
+    if (!device || i < 3 || !hcc_token_is(source, i - 1, "]"))
         return false;
-    size_t open = hcc_open(source, i - 1);
-    return open + 2 < i && !hcc_is(source, open + 1, "[");
+    size_t open = hcc_find_open(source, i - 1);
+    return open + 2 < i && !hcc_token_is(source, open + 1, "[");
 }
 
-static bool is_place(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i, int where)
+static bool applies_here(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i, int where)
 {
     switch (where) {
-    case IN_DEVICE_CODE: return hcc_scope(scopes)->device;
-    case AS_CALL: return hcc_is(source, i + 1, "(");
-    case OF_GROUPS:
-        return i > 1 && hcc_is(source, i - 1, "::") &&
-               (hcc_is(source, i - 2, "cooperative_groups") || hcc_is(source, i - 2, "cg"));
+    case IN_DEVICE_CODE: return hcc_innermost_scope(scopes)->device;
+    case AS_CALL: return hcc_token_is(source, i + 1, "(");
+    case IN_GROUPS_NAMESPACE:
+        return i > 1 && hcc_token_is(source, i - 1, "::") &&
+               (hcc_token_is(source, i - 2, "cooperative_groups") || hcc_token_is(source, i - 2, "cg"));
     default: return true;
     }
 }
 
-bool hcc_accepts(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i)
+bool hcc_check_supported(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i)
 {
     if (source->files[source->tokens[i].file].system)
         return true;
-    if (captures(source, i)) {
-        hcc_error(source, i,
-                  "extended lambdas that capture are not supported by the host device; pass what they capture as "
-                  "arguments of the kernel, or write a struct with operator()");
+    if (is_device_lambda(source, i)) {
+        hcc_report_error(
+            source, i,
+            "extended lambdas that capture are not supported by the host device; pass what they capture as "
+            "arguments of the kernel, or write a struct with operator()");
         return false;
     }
     for (size_t r = 0; r < sizeof rejected / sizeof *rejected; r++) {
-        bool here = is_place(source, scopes, i, rejected[r].where);
-        if (here && matches(source, i, rejected[r].word)) {
-            hcc_error(source, i, "%s", rejected[r].why);
+        bool here = applies_here(source, scopes, i, rejected[r].where);
+        if (here && token_matches(source, i, rejected[r].word)) {
+            hcc_report_error(source, i, "%s", rejected[r].why);
             return false;
         }
     }

@@ -5,6 +5,6 @@
 #include "scopes.h"
 
 /* Returns false, with a message, if token i begins an unsupported construct. */
-bool hcc_accepts(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i);
+bool hcc_check_supported(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i);
 
 #endif

@@ -40,7 +40,7 @@ static void add_file(struct reader *r, size_t name, size_t length, bool system)
 {
     struct hcc_source *source = r->source;
     size_t own = strlen(r->own);
-    HCC_GROW(source->files, source->file_count, source->file_capacity);
+    HCC_ARRAY_RESERVE_ONE(source->files, source->file_count, source->file_capacity);
     system = system || (own && length >= own && memcmp(source->text + name, r->own, own) == 0);
     source->files[source->file_count] = (struct hcc_file){source->text + name, length, system};
     r->file = (unsigned)source->file_count++;
@@ -118,7 +118,7 @@ static void skip_sign(struct reader *r)
 {
     static const char *const signs[] = {"<<<", "...", "<<", "<=", ">=", "==", "!=", "&&", "||", "::", "->"};
     const struct hcc_source *source = r->source;
-    bool after_operator = source->count > 0 && hcc_is(source, source->count - 1, "operator");
+    bool after_operator = source->count > 0 && hcc_token_is(source, source->count - 1, "operator");
     for (size_t i = after_operator ? 1 : 0; i < sizeof signs / sizeof *signs; i++)
         if (next_is(r, signs[i])) {
             r->at += strlen(signs[i]);
@@ -177,7 +177,7 @@ static void read_token(struct reader *r)
     if (r->at > source->length)
         r->at = source->length;
     token.length = r->at - token.start;
-    HCC_GROW(source->tokens, source->count, source->capacity);
+    HCC_ARRAY_RESERVE_ONE(source->tokens, source->count, source->capacity);
     source->tokens[source->count++] = token;
     r->line_begins = false;
 }
@@ -206,7 +206,7 @@ static bool read_text(struct hcc_source *source, FILE *file)
     size_t capacity = 0, got = 0;
     do {
         source->length += got;
-        hcc_grow(&source->text, source->length + 1, &capacity, 1);
+        hcc_array_reserve_one(&source->text, source->length + 1, &capacity, 1);
         got = fread(source->text + source->length, 1, capacity - source->length - 1, file);
     } while (got);
     source->text[source->length] = '\0';
@@ -242,7 +242,7 @@ void hcc_source_free(struct hcc_source *source)
 
 /* ---- queries ----------------------------------------------------------------------------------------------------- */
 
-bool hcc_is(const struct hcc_source *source, size_t i, const char *text)
+bool hcc_token_is(const struct hcc_source *source, size_t i, const char *text)
 {
     if (i >= source->count)
         return false;
@@ -250,15 +250,15 @@ bool hcc_is(const struct hcc_source *source, size_t i, const char *text)
     return strncmp(source->text + token->start, text, token->length) == 0 && text[token->length] == '\0';
 }
 
-bool hcc_is_word(const struct hcc_source *source, size_t i)
+bool hcc_token_is_word(const struct hcc_source *source, size_t i)
 {
     return i < source->count && source->tokens[i].kind == HCC_WORD;
 }
 
-bool hcc_has(const struct hcc_source *source, size_t first, size_t end, const char *text)
+bool hcc_range_has(const struct hcc_source *source, size_t first, size_t end, const char *text)
 {
     for (size_t i = first; i < end; i++)
-        if (hcc_is(source, i, text))
+        if (hcc_token_is(source, i, text))
             return true;
     return false;
 }
@@ -266,7 +266,7 @@ bool hcc_has(const struct hcc_source *source, size_t first, size_t end, const ch
 static const char brackets[] = "()[]{}<>";
 
 /* Returns +1 for an opening bracket, -1 for a closing one, else 0. Angle brackets count if `angles` is set. */
-static int bracket(const struct hcc_source *source, size_t i, bool angles)
+static int bracket_depth_change(const struct hcc_source *source, size_t i, bool angles)
 {
     const struct hcc_token *token = &source->tokens[i];
     const char *found =
@@ -277,41 +277,41 @@ static int bracket(const struct hcc_source *source, size_t i, bool angles)
 }
 
 /* Inside other brackets, < and > may be comparisons, so only the outermost ones are matched. */
-size_t hcc_close(const struct hcc_source *source, size_t open)
+size_t hcc_find_close(const struct hcc_source *source, size_t open)
 {
-    bool angles = hcc_is(source, open, "<");
+    bool angles = hcc_token_is(source, open, "<");
     int depth = 0;
     for (size_t i = open; i < source->count; i++) {
-        if (angles && i > open && bracket(source, i, false) > 0) {
-            i = hcc_close(source, i);
+        if (angles && i > open && bracket_depth_change(source, i, false) > 0) {
+            i = hcc_find_close(source, i);
             continue;
         }
-        depth += bracket(source, i, angles);
+        depth += bracket_depth_change(source, i, angles);
         if (depth <= 0)
             return i;
     }
     return source->count;
 }
 
-size_t hcc_open(const struct hcc_source *source, size_t close)
+size_t hcc_find_open(const struct hcc_source *source, size_t close)
 {
-    bool angles = hcc_is(source, close, ">");
+    bool angles = hcc_token_is(source, close, ">");
     int depth = 0;
     for (size_t i = close + 1; i-- > 0;) {
-        if (angles && i < close && bracket(source, i, false) < 0) {
-            i = hcc_open(source, i);
+        if (angles && i < close && bracket_depth_change(source, i, false) < 0) {
+            i = hcc_find_open(source, i);
             if (i == source->count)
                 break;
             continue;
         }
-        depth += bracket(source, i, angles);
+        depth += bracket_depth_change(source, i, angles);
         if (depth >= 0)
             return i;
     }
     return source->count;
 }
 
-void hcc_error(const struct hcc_source *source, size_t i, const char *format, ...)
+void hcc_report_error(const struct hcc_source *source, size_t i, const char *format, ...)
 {
     const struct hcc_token *token = &source->tokens[i];
     const struct hcc_file *file = &source->files[token->file];

@@ -37,21 +37,21 @@ bool hcc_source_read(struct hcc_source *source, const char *path, const char *ow
 void hcc_source_free(struct hcc_source *source);
 
 /* Whether token i exists and has this text. */
-bool hcc_is(const struct hcc_source *source, size_t i, const char *text);
-bool hcc_is_word(const struct hcc_source *source, size_t i);
+bool hcc_token_is(const struct hcc_source *source, size_t i, const char *text);
+bool hcc_token_is_word(const struct hcc_source *source, size_t i);
 
 /* Whether a token in [first, end) has this text. */
-bool hcc_has(const struct hcc_source *source, size_t first, size_t end, const char *text);
+bool hcc_range_has(const struct hcc_source *source, size_t first, size_t end, const char *text);
 
 /* Returns the token that closes the bracket at token `open`: ( [ { or, between types, <. Returns count if there is
  * none. */
-size_t hcc_close(const struct hcc_source *source, size_t open);
+size_t hcc_find_close(const struct hcc_source *source, size_t open);
 
 /* Returns the token that opens the bracket which token `close` closes; count if there is none. */
-size_t hcc_open(const struct hcc_source *source, size_t close);
+size_t hcc_find_open(const struct hcc_source *source, size_t close);
 
 /* Prints an error at token i, in the format of a compiler. */
-void hcc_error(const struct hcc_source *source, size_t i, const char *format, ...)
+void hcc_report_error(const struct hcc_source *source, size_t i, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

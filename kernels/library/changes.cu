@@ -65,12 +65,12 @@ __device__ bool may_be_special(u64 word)
     return may;
 }
 
-struct counted {
+struct format_counts {
     unsigned count[BGK_FLOATS][KINDS];
     u64 first_nan[BGK_FLOATS], first_inf[BGK_FLOATS], first_other_nan[BGK_FLOATS];
 };
 
-__device__ void begin(counted *c)
+__device__ void clear_counts(format_counts *c)
 {
     for (int f = 0; f < BGK_FLOATS; f++) {
         for (int k = 0; k < KINDS; k++)
@@ -81,7 +81,7 @@ __device__ void begin(counted *c)
 
 /* Counts the elements of a word that differ from other, or all. */
 template <bgk_float F>
-__device__ void count_format(counted *c, u64 word, u64 other, bool all, size_t index)
+__device__ void count_format(format_counts *c, u64 word, u64 other, bool all, size_t index)
 {
     constexpr int size = format<F>::BITS, elements = 64 / size;
     constexpr u64 mask = ~0ull >> (64 - size);
@@ -100,7 +100,7 @@ __device__ void count_format(counted *c, u64 word, u64 other, bool all, size_t i
     }
 }
 
-__device__ void count_word(counted *c, u64 word, u64 other, bool all, size_t index)
+__device__ void count_word(format_counts *c, u64 word, u64 other, bool all, size_t index)
 {
     count_format<BGK_F32>(c, word, other, all, index);
     count_format<BGK_F64>(c, word, other, all, index);
@@ -108,13 +108,13 @@ __device__ void count_word(counted *c, u64 word, u64 other, bool all, size_t ind
     count_format<BGK_BF16>(c, word, other, all, index);
 }
 
-__device__ void add(unsigned long long *to, unsigned count)
+__device__ void add_count(unsigned long long *to, unsigned count)
 {
     if (count > 0)
         atomicAdd(to, (unsigned long long)count);
 }
 
-__device__ void lower(unsigned long long *to, u64 value)
+__device__ void lower_index(unsigned long long *to, u64 value)
 {
     if (value != ~0ull)
         atomicMin(to, value);
@@ -124,9 +124,9 @@ __global__ void count_changes(bgk_changes *result, const void *now, const void *
 {
     size_t words = (bytes + WORD - 1) / WORD, step = (size_t)gridDim.x * blockDim.x;
     u64 first = ~0ull, end = 0;
-    counted c;
+    format_counts c;
 
-    begin(&c);
+    clear_counts(&c);
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += step) {
         u64 x = read_word(now, i, bytes), y = read_word(before, i, bytes);
         if (x == y)
@@ -139,15 +139,15 @@ __global__ void count_changes(bgk_changes *result, const void *now, const void *
         return;
     for (int f = 0; f < BGK_FLOATS; f++) {
         bgk_words *w = &result->words[f];
-        add(&w->nan, c.count[f][NAN_]);
-        add(&w->other_nan, c.count[f][OTHER_NAN]);
-        add(&w->inf, c.count[f][INFINITE]);
-        add(&w->positive, c.count[f][POSITIVE]);
-        add(&w->negative, c.count[f][NEGATIVE]);
-        add(&w->odd, c.count[f][ODD]);
-        lower(&w->first_nan, c.first_nan[f]);
-        lower(&w->first_inf, c.first_inf[f]);
-        lower(&w->first_other_nan, c.first_other_nan[f]);
+        add_count(&w->nan, c.count[f][NAN_]);
+        add_count(&w->other_nan, c.count[f][OTHER_NAN]);
+        add_count(&w->inf, c.count[f][INFINITE]);
+        add_count(&w->positive, c.count[f][POSITIVE]);
+        add_count(&w->negative, c.count[f][NEGATIVE]);
+        add_count(&w->odd, c.count[f][ODD]);
+        lower_index(&w->first_nan, c.first_nan[f]);
+        lower_index(&w->first_inf, c.first_inf[f]);
+        lower_index(&w->first_other_nan, c.first_other_nan[f]);
     }
     atomicMin(&result->first, first);
     atomicMax(&result->end, end);
@@ -162,13 +162,13 @@ __global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes,
     for (size_t g = (size_t)blockIdx.x * blockDim.x + threadIdx.x; g < granules; g += step) {
         size_t from = g * (GRANULE / WORD), to = from + GRANULE / WORD;
         bool may = false;
-        counted c;
+        format_counts c;
         to = to < words ? to : words;
         for (size_t i = from; i < to; i++)
             may |= may_be_special(read_word(x, i, bytes));
         if (!may)
             continue; /* as most are */
-        begin(&c);
+        clear_counts(&c);
         for (size_t i = from; i < to; i++)
             count_word(&c, read_word(x, i, bytes), 0, true, i);
         for (int f = 0; f < BGK_FLOATS; f++) {
@@ -176,10 +176,10 @@ __global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes,
             bool halves = (f == BGK_F16 || f == BGK_BF16) && (known >> f & 1) == 0;
             if (n[OTHER_NAN] > 0 || (halves ? 16 : 1) * n[ODD] > n[POSITIVE] + n[NEGATIVE])
                 continue;
-            add(&result->nan[f], n[NAN_]);
-            add(&result->inf[f], n[INFINITE]);
-            lower(&result->first_nan[f], c.first_nan[f]);
-            lower(&result->first_inf[f], c.first_inf[f]);
+            add_count(&result->nan[f], n[NAN_]);
+            add_count(&result->inf[f], n[INFINITE]);
+            lower_index(&result->first_nan[f], c.first_nan[f]);
+            lower_index(&result->first_inf[f], c.first_inf[f]);
         }
     }
 }

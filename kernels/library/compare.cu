@@ -16,7 +16,7 @@ __device__ u64 bits_of(double value)
 
 /* A format of IEEE 754, or one like it: bits of fraction and of exponent. */
 template <class Bits_, int Fraction, int Exponent>
-struct binary {
+struct float_format {
     using Bits = Bits_;
     static constexpr u64 SIGN = 1ull << (Fraction + Exponent), INFINITE = ((1ull << Exponent) - 1) << Fraction;
     static constexpr int BIAS = (1 << (Exponent - 1)) - 1;
@@ -55,7 +55,7 @@ struct binary {
 };
 
 template <class Integer>
-struct whole {
+struct integer_format {
     using Bits = Integer;
     static __device__ bool is_nan(Bits)
     {
@@ -112,13 +112,13 @@ __device__ void add_pair(bgk_difference *result, typename Format::Bits a, typena
     }
 }
 
-__device__ void raise(double *largest, double value)
+__device__ void raise_maximum(double *largest, double value)
 {
     /* Doubles that are not negative are in the order of their bits. */
     atomicMax(reinterpret_cast<u64 *>(largest), bits_of(value));
 }
 
-__device__ void add(bgk_difference *to, const bgk_difference &from)
+__device__ void add_difference(bgk_difference *to, const bgk_difference &from)
 {
     for (int k = 0; k < 2; k++) {
         atomicAdd(&to->digest[k], from.digest[k]);
@@ -134,8 +134,8 @@ __device__ void add(bgk_difference *to, const bgk_difference &from)
     atomicAdd(&to->lost, from.lost);
     atomicMin(&to->first, from.first);
     atomicMax(&to->ulp, from.ulp);
-    raise(&to->absolute, from.absolute);
-    raise(&to->relative, from.relative);
+    raise_maximum(&to->absolute, from.absolute);
+    raise_maximum(&to->relative, from.relative);
 }
 
 /* Sums by thread, then by block: with atomics of thousands of threads on one word, each would wait for the others. */
@@ -165,10 +165,10 @@ __global__ void compare(bgk_difference *result, const typename Format::Bits *a, 
         }
         mine.digest[1] += share;
     }
-    add(&sum, mine);
+    add_difference(&sum, mine);
     __syncthreads();
     if (threadIdx.x == 0)
-        add(result, sum);
+        add_difference(result, sum);
 }
 
 template <class Format>
@@ -190,14 +190,16 @@ extern "C" cudaError_t bgk_compare(bgk_difference *result, const void *a, const 
     if (n == 0)
         return cudaErrorInvalidValue;
     switch (element) {
-    case BGK_ELEMENT_F32: return launch_compare<binary<unsigned, 23, 8>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_F64: return launch_compare<binary<u64, 52, 11>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_F16: return launch_compare<binary<unsigned short, 10, 5>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_BF16: return launch_compare<binary<unsigned short, 7, 8>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_I8: return launch_compare<whole<signed char>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_U8: return launch_compare<whole<unsigned char>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_I32: return launch_compare<whole<int>>(result, a, b, n, tolerance, stream);
-    case BGK_ELEMENT_I64: return launch_compare<whole<long long>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_F32: return launch_compare<float_format<unsigned, 23, 8>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_F64: return launch_compare<float_format<u64, 52, 11>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_F16:
+        return launch_compare<float_format<unsigned short, 10, 5>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_BF16:
+        return launch_compare<float_format<unsigned short, 7, 8>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I8: return launch_compare<integer_format<signed char>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_U8: return launch_compare<integer_format<unsigned char>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I32: return launch_compare<integer_format<int>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I64: return launch_compare<integer_format<long long>>(result, a, b, n, tolerance, stream);
     }
     return cudaErrorInvalidValue;
 }

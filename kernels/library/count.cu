@@ -35,7 +35,7 @@ __global__ void count_specials(bgk_specials *result, const Bits *x, size_t n)
 }
 
 template <class Bits, int Fraction>
-cudaError_t count(bgk_specials *result, const void *x, size_t n, cudaStream_t stream)
+cudaError_t launch_count(bgk_specials *result, const void *x, size_t n, cudaStream_t stream)
 {
     /* Each thread ends in an atomic on the same word, so it reads several elements first. */
     const unsigned threads = 256, blocks_max = 1024, elements = 8;
@@ -52,10 +52,10 @@ extern "C" cudaError_t bgk_count_specials(bgk_specials *result, const void *x, s
     if (n == 0)
         return cudaErrorInvalidValue;
     switch (format) {
-    case BGK_F32: return count<unsigned, 23>(result, x, n, stream);
-    case BGK_F64: return count<unsigned long long, 52>(result, x, n, stream);
-    case BGK_F16: return count<unsigned short, 10>(result, x, n, stream);
-    case BGK_BF16: return count<unsigned short, 7>(result, x, n, stream);
+    case BGK_F32: return launch_count<unsigned, 23>(result, x, n, stream);
+    case BGK_F64: return launch_count<unsigned long long, 52>(result, x, n, stream);
+    case BGK_F16: return launch_count<unsigned short, 10>(result, x, n, stream);
+    case BGK_BF16: return launch_count<unsigned short, 7>(result, x, n, stream);
     }
     return cudaErrorInvalidValue;
 }

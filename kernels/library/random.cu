@@ -5,22 +5,22 @@
 
 namespace
 {
-__device__ void store(float *to, double value)
+__device__ void store_rounded(float *to, double value)
 {
     *to = static_cast<float>(value);
 }
 
-__device__ void store(double *to, double value)
+__device__ void store_rounded(double *to, double value)
 {
     *to = value;
 }
 
-__device__ void store(__half *to, double value)
+__device__ void store_rounded(__half *to, double value)
 {
     *to = __float2half_rn(static_cast<float>(value));
 }
 
-__device__ void store(__nv_bfloat16 *to, double value)
+__device__ void store_rounded(__nv_bfloat16 *to, double value)
 {
     *to = __float2bfloat16_rn(static_cast<float>(value));
 }
@@ -30,7 +30,7 @@ __global__ void fill(Number *x, size_t n, unsigned long long seed)
 {
     const double step = 1.0 / (1ull << 52);
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        store(&x[i], static_cast<double>(bgk_mix(seed ^ bgk_mix(i)) >> 11) * step - 1.0);
+        store_rounded(&x[i], static_cast<double>(bgk_mix(seed ^ bgk_mix(i)) >> 11) * step - 1.0);
 }
 
 template <class Number>

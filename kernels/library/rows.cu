@@ -18,7 +18,7 @@ struct chunk {
 
 /* Copies whole Words from byte `done` on, if the addresses are aligned. Returns how many bytes are done then. */
 template <class Word>
-__device__ size_t copy(const bgk_rows &m, size_t done, size_t first, size_t step)
+__device__ size_t copy_words(const bgk_rows &m, size_t done, size_t first, size_t step)
 {
     uintptr_t target = reinterpret_cast<uintptr_t>(m.target), source = reinterpret_cast<uintptr_t>(m.source);
     size_t words = m.copied / sizeof(Word);
@@ -46,9 +46,9 @@ __global__ void move_rows(all_moves<Count> moves)
     size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x, step = (size_t)gridDim.x * blockDim.x;
 
     if (m.source != nullptr) {
-        size_t done = copy<chunk>(m, 0, first, step);
-        done = copy<unsigned>(m, done, first, step);
-        copy<unsigned char>(m, done, first, step);
+        size_t done = copy_words<chunk>(m, 0, first, step);
+        done = copy_words<unsigned>(m, done, first, step);
+        copy_words<unsigned char>(m, done, first, step);
     }
     for (size_t i = first; i < m.tail; i += step)
         static_cast<unsigned char *>(m.target)[m.copied + i] = tail_byte(m, m.copied + i);

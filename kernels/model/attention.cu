@@ -82,16 +82,16 @@ __global__ void attention_rows(float *y, const float *q, const float *keys, cons
     attend(y, q, keys + start, values + start, inside ? at + 1 : 0, of < 0 ? 0.0f : nanf(""), heads, head_dim);
 }
 
-bool are_heads(bgk_heads heads)
+bool are_valid_heads(bgk_heads heads)
 {
     return heads.query >= 1 && heads.group >= 1 && heads.first >= 0 && heads.first < heads.group &&
            (heads.first + heads.query - 1) / heads.group + 1 == heads.key;
 }
 
-bool is_size(int rows, bgk_heads heads, int head_dim, int capacity)
+bool is_supported_size(int rows, bgk_heads heads, int head_dim, int capacity)
 {
-    return rows >= 1 && rows <= 65535 && are_heads(heads) && capacity >= 1 && head_dim >= 4 && head_dim % 4 == 0 &&
-           head_dim <= max_head_dim;
+    return rows >= 1 && rows <= 65535 && are_valid_heads(heads) && capacity >= 1 && head_dim >= 4 &&
+           head_dim % 4 == 0 && head_dim <= max_head_dim;
 }
 } // namespace
 
@@ -99,7 +99,7 @@ extern "C" cudaError_t bgk_attention(float *y, const float *q, const float *keys
                                      const int *position, int rows, bgk_heads heads, int head_dim, int capacity,
                                      cudaStream_t stream)
 {
-    if (!is_size(rows, heads, head_dim, capacity))
+    if (!is_supported_size(rows, heads, head_dim, capacity))
         return cudaErrorInvalidValue;
     return bgk::launch(attention, dim3((unsigned)heads.query, (unsigned)rows), dim3(tile), 0, stream, y, q, keys,
                        values, position, heads, head_dim, capacity);
@@ -109,7 +109,7 @@ extern "C" cudaError_t bgk_attention_rows(float *y, const float *q, const float 
                                           const int *position, const int *slot, int rows, bgk_heads heads, int head_dim,
                                           int capacity, int slots, cudaStream_t stream)
 {
-    if (!is_size(rows, heads, head_dim, capacity) || slots < 1)
+    if (!is_supported_size(rows, heads, head_dim, capacity) || slots < 1)
         return cudaErrorInvalidValue;
     return bgk::launch(attention_rows, dim3((unsigned)heads.query, (unsigned)rows), dim3(tile), 0, stream, y, q, keys,
                        values, position, slot, heads, head_dim, capacity, slots);

@@ -15,7 +15,7 @@ __device__ float4 load4(const float *p, int four)
 }
 
 /* scores[i] = q . keys[i] / sqrt(head_dim) */
-__device__ void score(float *scores, const float *q, const float *keys, int length, size_t stride, int head_dim)
+__device__ void score_keys(float *scores, const float *q, const float *keys, int length, size_t stride, int head_dim)
 {
     const int lane = (int)threadIdx.x % lanes, fours = head_dim / 4;
     const float scale = 1.0f / sqrtf((float)head_dim);
@@ -46,7 +46,7 @@ __device__ float largest_score(const float *scores, int length)
     return largest;
 }
 
-__device__ float sum_of(const float *weights, int length)
+__device__ float sum_weights(const float *weights, int length)
 {
     float sum = 0.0f;
     for (int i = (int)threadIdx.x % 32; i < length; i += 32)
@@ -80,7 +80,7 @@ __device__ void attend(float *y, const float *q, const float *keys, const float 
     const size_t head = (size_t)((of.first + (int)blockIdx.x) / of.group) * head_dim;
     const int fours = head_dim / 4, thread = (int)threadIdx.x;
 
-    score(scores, q + row, keys + head, length, stride, head_dim);
+    score_keys(scores, q + row, keys + head, length, stride, head_dim);
     __syncthreads();
     const float largest = largest_score(scores, length);
     __syncthreads(); /* all have read the scores */
@@ -88,7 +88,7 @@ __device__ void attend(float *y, const float *q, const float *keys, const float 
         scores[i] = expf(scores[i] - largest);
     __syncthreads();
     add_values(parts, scores, values + head, length, stride, head_dim);
-    const float total = sum_of(scores, length);
+    const float total = sum_weights(scores, length);
     __syncthreads();
     if (thread >= head_dim)
         return;

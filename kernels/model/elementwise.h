@@ -7,7 +7,7 @@ namespace bgk
 {
 /* operation(a, b) with a = x[i], b = z[i]; it may ignore either. */
 template <class Operation>
-__global__ void each_of_four(float4 *y, const float4 *x, const float4 *z, Operation operation, size_t n)
+__global__ void apply_to_float4(float4 *y, const float4 *x, const float4 *z, Operation operation, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
@@ -17,14 +17,14 @@ __global__ void each_of_four(float4 *y, const float4 *x, const float4 *z, Operat
 }
 
 template <class Operation>
-__global__ void each(float *y, const float *x, const float *z, Operation operation, size_t n)
+__global__ void apply_to_float(float *y, const float *x, const float *z, Operation operation, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         y[i] = operation(x[i], z[i]);
 }
 
-inline bool in_fours(const float *p)
+inline bool is_float4_aligned(const float *p)
 {
     return reinterpret_cast<uintptr_t>(p) % sizeof(float4) == 0;
 }
@@ -38,11 +38,12 @@ cudaError_t elementwise(float *y, const float *x, const float *z, Operation oper
         return cudaSuccess;
     if (n / threads >= 0x7fffffffu) /* a grid has at most 2^31 - 1 blocks */
         return cudaErrorInvalidValue;
-    if (n % 4 == 0 && in_fours(y) && in_fours(x) && in_fours(z))
-        return launch(each_of_four<Operation>, dim3(blocks_for(n / 4, threads)), dim3(threads), 0, stream,
+    if (n % 4 == 0 && is_float4_aligned(y) && is_float4_aligned(x) && is_float4_aligned(z))
+        return launch(apply_to_float4<Operation>, dim3(blocks_for(n / 4, threads)), dim3(threads), 0, stream,
                       reinterpret_cast<float4 *>(y), reinterpret_cast<const float4 *>(x),
                       reinterpret_cast<const float4 *>(z), operation, n / 4);
-    return launch(each<Operation>, dim3(blocks_for(n, threads)), dim3(threads), 0, stream, y, x, z, operation, n);
+    return launch(apply_to_float<Operation>, dim3(blocks_for(n, threads)), dim3(threads), 0, stream, y, x, z, operation,
+                  n);
 }
 } // namespace bgk
 #endif

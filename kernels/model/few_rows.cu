@@ -204,7 +204,7 @@ __global__ void product_add(bgk_product product, const float *x, float *total, i
     }
 }
 
-bool fits(int rows, int inputs)
+bool is_supported_size(int rows, int inputs)
 {
     return rows >= 1 && rows <= BGK_FEW_ROWS && inputs >= 4 && inputs % 4 == 0;
 }
@@ -224,7 +224,7 @@ extern "C" cudaError_t bgk_norm_products(float *n, const float *x, const float *
                                          const bgk_product *list, int count, int rows, int inputs, cudaStream_t stream)
 {
     products all = {};
-    if (!fits(rows, inputs) || rows * inputs > shared_floats || count < 1 || count > most_products)
+    if (!is_supported_size(rows, inputs) || rows * inputs > shared_floats || count < 1 || count > most_products)
         return cudaErrorInvalidValue;
     for (int i = 0; i < count; i++) {
         if (list[i].outputs < 1 || list[i].bf16 != list[0].bf16)
@@ -240,8 +240,8 @@ extern "C" cudaError_t bgk_norm_gate_up(float *n, const float *x, const float *n
                                         const bgk_product *gate, const bgk_product *up, float *y, int rows, int inputs,
                                         cudaStream_t stream)
 {
-    if (!fits(rows, inputs) || rows * inputs > shared_floats || gate->outputs < 1 || gate->outputs != up->outputs ||
-        gate->bf16 != up->bf16)
+    if (!is_supported_size(rows, inputs) || rows * inputs > shared_floats || gate->outputs < 1 ||
+        gate->outputs != up->outputs || gate->bf16 != up->bf16)
         return cudaErrorInvalidValue;
     return bgk::launch(CHOOSE(norm_gate_up, gate->bf16), grid_for(gate->outputs), dim3(32 * warps),
                        (size_t)rows * inputs * sizeof(float), stream, n, x, norm, epsilon, *gate, *up, y, rows, inputs);
@@ -250,7 +250,7 @@ extern "C" cudaError_t bgk_norm_gate_up(float *n, const float *x, const float *n
 extern "C" cudaError_t bgk_product_add(const bgk_product *product, const float *x, float *sum, int rows, int inputs,
                                        cudaStream_t stream)
 {
-    if (!fits(rows, inputs) || product->outputs < 1)
+    if (!is_supported_size(rows, inputs) || product->outputs < 1)
         return cudaErrorInvalidValue;
     return bgk::launch(CHOOSE(product_add, product->bf16), grid_for(product->outputs), dim3(32 * warps), 0, stream,
                        *product, x, sum, rows, inputs);

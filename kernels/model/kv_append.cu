@@ -21,7 +21,7 @@ __global__ void kv_append_rows(float *cache, const float *x, const int *position
 
 constexpr unsigned threads = 128;
 
-dim3 grid(int rows, int width)
+dim3 grid_for(int rows, int width)
 {
     return dim3(bgk::blocks_for((size_t)width, threads), (unsigned)rows);
 }
@@ -32,7 +32,7 @@ extern "C" cudaError_t bgk_kv_append(float *cache, const float *x, const int *po
 {
     if (rows < 1 || rows > 65535 || width < 1 || capacity < 1)
         return cudaErrorInvalidValue;
-    return bgk::launch(kv_append, grid(rows, width), dim3(threads), 0, stream, cache, x, position, width, capacity);
+    return bgk::launch(kv_append, grid_for(rows, width), dim3(threads), 0, stream, cache, x, position, width, capacity);
 }
 
 extern "C" cudaError_t bgk_kv_append_rows(float *cache, const float *x, const int *position, const int *slot, int rows,
@@ -40,6 +40,6 @@ extern "C" cudaError_t bgk_kv_append_rows(float *cache, const float *x, const in
 {
     if (rows < 1 || rows > 65535 || width < 1 || capacity < 1 || slots < 1)
         return cudaErrorInvalidValue;
-    return bgk::launch(kv_append_rows, grid(rows, width), dim3(threads), 0, stream, cache, x, position, slot, width,
+    return bgk::launch(kv_append_rows, grid_for(rows, width), dim3(threads), 0, stream, cache, x, position, slot, width,
                        capacity, slots);
 }

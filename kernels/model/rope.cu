@@ -9,7 +9,7 @@ struct pair_of_values {
 
 /* Turns a pair of a head at `position`. powf, not exp2f of a product: the angle grows with the position, and its error
  * with it. */
-__device__ pair_of_values turn_pair(float *at, int pair, int position, int head_dim, float base)
+__device__ pair_of_values rotate_pair(float *at, int pair, int position, int head_dim, float base)
 {
     int pairs = head_dim / 2;
     float exponent = -(float)(2 * (pair % pairs)) / (float)head_dim;
@@ -22,22 +22,22 @@ __device__ pair_of_values turn_pair(float *at, int pair, int position, int head_
 }
 
 /* The pairs of row blockIdx.y, which stands at `position`; one thread a pair. */
-__device__ void turn(float *x, int position, int heads, int head_dim, float base)
+__device__ void rotate_row(float *x, int position, int heads, int head_dim, float base)
 {
     int pairs = head_dim / 2, pair = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (pair < heads * pairs)
-        turn_pair(x + ((size_t)blockIdx.y * heads * pairs + pair) * 2, pair, position, head_dim, base);
+        rotate_pair(x + ((size_t)blockIdx.y * heads * pairs + pair) * 2, pair, position, head_dim, base);
 }
 
 /* Block (i, r) holds pairs of row r. */
 __global__ void rope(float *x, const int *position, int heads, int head_dim, float base)
 {
-    turn(x, *position + (int)blockIdx.y, heads, head_dim, base);
+    rotate_row(x, *position + (int)blockIdx.y, heads, head_dim, base);
 }
 
 __global__ void rope_rows(float *x, const int *position, int heads, int head_dim, float base)
 {
-    turn(x, position[blockIdx.y], heads, head_dim, base);
+    rotate_row(x, position[blockIdx.y], heads, head_dim, base);
 }
 
 /* Where a row goes in the caches. */
@@ -47,18 +47,18 @@ struct place {
 };
 
 /* The first threads rotate pairs of q, the next rotate pairs of k and append them, the last append pairs of v. */
-__device__ void turn_and_append(const bgk_rope_append &a, int position, place to)
+__device__ void rotate_and_append(const bgk_rope_append &a, int position, place to)
 {
     int pairs = a.head_dim / 2, of_q = a.heads * pairs, of_k = a.kv_heads * pairs;
     int pair = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     size_t row = blockIdx.y;
     if (pair < of_q) {
-        turn_pair(a.q + (row * of_q + pair) * 2, pair, position, a.head_dim, a.base);
+        rotate_pair(a.q + (row * of_q + pair) * 2, pair, position, a.head_dim, a.base);
         return;
     }
     pair -= of_q;
     if (pair < of_k) {
-        pair_of_values turned = turn_pair(a.k + (row * of_k + pair) * 2, pair, position, a.head_dim, a.base);
+        pair_of_values turned = rotate_pair(a.k + (row * of_k + pair) * 2, pair, position, a.head_dim, a.base);
         if (to.there) {
             a.keys[(to.row * of_k + pair) * 2] = turned.first;
             a.keys[(to.row * of_k + pair) * 2 + 1] = turned.second;
@@ -75,14 +75,14 @@ __device__ void turn_and_append(const bgk_rope_append &a, int position, place to
 __global__ void rope_append(bgk_rope_append a)
 {
     int position = *a.position + (int)blockIdx.y;
-    turn_and_append(a, position, {(size_t)position, position >= 0 && position < a.capacity});
+    rotate_and_append(a, position, {(size_t)position, position >= 0 && position < a.capacity});
 }
 
 __global__ void rope_append_rows(bgk_rope_append a)
 {
     int position = a.position[blockIdx.y], slot = a.slot[blockIdx.y];
     bool there = position >= 0 && position < a.capacity && slot >= 0 && slot < a.slots;
-    turn_and_append(a, position, {there ? (size_t)slot * a.capacity + position : 0, there});
+    rotate_and_append(a, position, {there ? (size_t)slot * a.capacity + position : 0, there});
 }
 
 cudaError_t launch_rope(void (*kernel)(float *, const int *, int, int, float), float *x, const int *position, int rows,

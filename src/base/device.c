@@ -3,29 +3,29 @@
 
 #include <stdatomic.h>
 
-bg_status bg__relax_begin(bg__relaxed *relaxed)
+bg_status bg__relaxed_mode_begin(bg__relaxed_mode *relaxed)
 {
     bg_status status = BG_OK;
-    *relaxed = (bg__relaxed){cudaStreamCaptureModeRelaxed, false};
+    *relaxed = (bg__relaxed_mode){cudaStreamCaptureModeRelaxed, false};
     BG__TRY_CUDA(cudaThreadExchangeStreamCaptureMode(&relaxed->before));
     relaxed->exchanged = true;
 done:
     return status;
 }
 
-bg__relaxed bg__relax_to_release(void)
+bg__relaxed_mode bg__relaxed_mode_try_begin(void)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     cudaError_t error = cudaThreadExchangeStreamCaptureMode(&relaxed.before);
     relaxed.exchanged = error == cudaSuccess;
-    bg__released(error, "cudaThreadExchangeStreamCaptureMode");
+    bg__warn_if_not_released(error, "cudaThreadExchangeStreamCaptureMode");
     return relaxed;
 }
 
-void bg__relax_end(bg__relaxed relaxed)
+void bg__relaxed_mode_end(bg__relaxed_mode relaxed)
 {
     cudaError_t error = relaxed.exchanged ? cudaThreadExchangeStreamCaptureMode(&relaxed.before) : cudaSuccess;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread stays in relaxed capture mode",
                  cudaGetErrorName(error));
@@ -33,35 +33,35 @@ void bg__relax_end(bg__relaxed relaxed)
 
 bg_status bg__device_alloc(size_t bytes, void **ptr)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     cudaError_t error;
     bg_status status;
 
     *ptr = NULL;
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     error = cudaMalloc(ptr, bytes);
     if (error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaMalloc");
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
 done:
     if (status != BG_OK) {
         *ptr = NULL;
-        bg__fail_where("%zu bytes of device memory", bytes);
+        bg__error_add_location("%zu bytes of device memory", bytes);
     }
     return status;
 }
 
 void bg__device_free(void *ptr)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     if (ptr == NULL)
         return;
-    relaxed = bg__relax_to_release();
+    relaxed = bg__relaxed_mode_try_begin();
     BG__RELEASE(cudaFree(ptr));
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
 }
 
-bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument)
+bg_status bg__stream_check_device(cudaStream_t stream, const char *function, const char *argument)
 {
     bg_status status = BG_OK;
     int current, own;
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-bg_status bg__where_is(const void *ptr, bg__where *place)
+bg_status bg__pointer_get_attributes(const void *ptr, bg__pointer_attributes *place)
 {
     typedef CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
     static _Atomic(get_attributes) known;
@@ -92,12 +92,12 @@ bg_status bg__where_is(const void *ptr, bg__where *place)
     bg_status status = BG_OK;
 
     if (get == NULL) {
-        BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&get));
+        BG__TRY(bg__driver_get_entry_point("cuPointerGetAttributes", 7000, (void *)&get));
         atomic_store_explicit(&known, get, memory_order_release);
     }
     BG__TRY_DRIVER("cuPointerGetAttributes",
                    get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
-    *place = (bg__where){(CUmemorytype)type, managed != 0, device};
+    *place = (bg__pointer_attributes){(CUmemorytype)type, managed != 0, device};
 done:
     return status;
 }

@@ -7,14 +7,14 @@
 
 enum { TEXT_BYTES = 1024 };
 
-static _Thread_local char text[TEXT_BYTES];
-static _Thread_local bool placed;
-static _Thread_local cudaError_t pending = cudaSuccess;
+static _Thread_local char last_error_text[TEXT_BYTES];
+static _Thread_local bool has_location;
+static _Thread_local cudaError_t foreign_error = cudaSuccess;
 static _Thread_local cudaError_t cause = cudaSuccess;
 
 const char *bg_last_error(void)
 {
-    return text;
+    return last_error_text;
 }
 
 bg_status bg__fail(bg_status status, const char *format, ...)
@@ -25,34 +25,34 @@ bg_status bg__fail(bg_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(fresh, sizeof fresh, format, arguments);
     va_end(arguments);
-    bg__printable(fresh, sizeof fresh);
-    memcpy(text, fresh, sizeof text);
-    placed = false;
+    bg__escape_unprintable(fresh, sizeof fresh);
+    memcpy(last_error_text, fresh, sizeof last_error_text);
+    has_location = false;
     cause = cudaSuccess;
     return status;
 }
 
-cudaError_t bg__fail_cause(void)
+cudaError_t bg__error_cuda_cause(void)
 {
     return cause;
 }
 
-void bg__fail_forget_cause(void)
+void bg__error_clear_cuda_cause(void)
 {
     cause = cudaSuccess;
 }
 
-bool bg__fail_is_placed(void)
+bool bg__error_has_location(void)
 {
-    return placed;
+    return has_location;
 }
 
-void bg__fail_set_placed(void)
+void bg__error_set_located(void)
 {
-    placed = true;
+    has_location = true;
 }
 
-void bg__fail_where(const char *format, ...)
+void bg__error_add_location(const char *format, ...)
 {
     char fresh[TEXT_BYTES];
     va_list arguments;
@@ -63,36 +63,36 @@ void bg__fail_where(const char *format, ...)
     if (used < 0)
         return;
     fresh[TEXT_BYTES / 2] = '\0'; /* what happened matters more than a long name */
-    bg__printable(fresh, TEXT_BYTES / 2 + 1);
+    bg__escape_unprintable(fresh, TEXT_BYTES / 2 + 1);
     used = (int)strlen(fresh);
-    snprintf(fresh + used, sizeof fresh - (size_t)used, ": %.*s", TEXT_BYTES - 3 - used, text);
-    bg__printable(fresh, sizeof fresh); /* a character may have been cut */
-    memcpy(text, fresh, sizeof text);
+    snprintf(fresh + used, sizeof fresh - (size_t)used, ": %.*s", TEXT_BYTES - 3 - used, last_error_text);
+    bg__escape_unprintable(fresh, sizeof fresh); /* a character may have been cut */
+    memcpy(last_error_text, fresh, sizeof last_error_text);
 }
 
-char bg__fail_hide(void)
+char bg__error_set_aside(void)
 {
-    char hidden = text[0];
-    text[0] = '\0';
+    char hidden = last_error_text[0];
+    last_error_text[0] = '\0';
     return hidden;
 }
 
-void bg__fail_unhide(char hidden)
+void bg__error_restore(char hidden)
 {
-    if (text[0] == '\0')
-        text[0] = hidden;
+    if (last_error_text[0] == '\0')
+        last_error_text[0] = hidden;
 }
 
-void bg__fail_restore(const char *saved)
+void bg__error_set_text(const char *saved)
 {
-    snprintf(text, sizeof text, "%s", saved);
-    bg__printable(text, sizeof text);
-    placed = true;
+    snprintf(last_error_text, sizeof last_error_text, "%s", saved);
+    bg__escape_unprintable(last_error_text, sizeof last_error_text);
+    has_location = true;
 }
 
-void bg__ignore(cudaError_t error)
+void bg__clear_cuda_error(cudaError_t error)
 {
-    if (error != cudaSuccess && pending == cudaSuccess)
+    if (error != cudaSuccess && foreign_error == cudaSuccess)
         (void)cudaGetLastError();
 }
 
@@ -114,25 +114,25 @@ bool bg__device_is_gone(cudaError_t error)
     }
 }
 
-void bg__released(cudaError_t error, const char *call)
+void bg__warn_if_not_released(cudaError_t error, const char *call)
 {
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("%.*s failed with %s; the resource may have leaked", (int)strcspn(call, "("), call,
                  cudaGetErrorName(error));
 }
 
-void bg__pending_note(void)
+void bg__foreign_error_note(void)
 {
-    pending = cudaPeekAtLastError();
+    foreign_error = cudaPeekAtLastError();
 }
 
-void bg__pending_forget(void)
+void bg__foreign_error_forget(void)
 {
-    pending = cudaSuccess;
+    foreign_error = cudaSuccess;
 }
 
-static bg_status status_of(cudaError_t error)
+static bg_status status_from_cuda(cudaError_t error)
 {
     switch (error) {
     case cudaErrorMemoryAllocation: return BG_ERROR_OUT_OF_MEMORY;
@@ -180,12 +180,12 @@ static const char *advice_for(cudaError_t error)
 bg_status bg__fail_cuda(cudaError_t error, const char *call)
 {
     int length = (int)strcspn(call, "(");
-    if (pending == cudaSuccess)
+    if (foreign_error == cudaSuccess)
         (void)cudaGetLastError(); /* our own error, which the status reports */
-    bg__fail(status_of(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
+    bg__fail(status_from_cuda(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
              cudaGetErrorString(error), advice_for(error));
     cause = error;
-    return status_of(error);
+    return status_from_cuda(error);
 }
 
 static bool ends_with(const char *whole, const char *end)
@@ -194,21 +194,21 @@ static bool ends_with(const char *whole, const char *end)
     return bytes >= end_bytes && strcmp(whole + bytes - end_bytes, end) == 0;
 }
 
-void bg__fail_advise(const char *format, ...)
+void bg__error_set_advice(const char *format, ...)
 {
     char fresh[TEXT_BYTES] = "; ";
     const char *general = advice_for(cause);
-    size_t used = strlen(text);
+    size_t used = strlen(last_error_text);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(fresh + 2, sizeof fresh - 2, format, arguments);
     va_end(arguments);
-    if (ends_with(text, fresh)) /* an outer call gives the same advice */
+    if (ends_with(last_error_text, fresh)) /* an outer call gives the same advice */
         return;
-    if (cause != cudaSuccess && used > strlen(general) + 2 && ends_with(text, general))
+    if (cause != cudaSuccess && used > strlen(general) + 2 && ends_with(last_error_text, general))
         used -= strlen(general) + 2;
-    snprintf(text + used, sizeof text - used, "%s", fresh);
-    bg__printable(text, sizeof text);
+    snprintf(last_error_text + used, sizeof last_error_text - used, "%s", fresh);
+    bg__escape_unprintable(last_error_text, sizeof last_error_text);
 }
 
 bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice)
@@ -223,6 +223,6 @@ void bg__warn(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    bg__printable(line, sizeof line);
+    bg__escape_unprintable(line, sizeof line);
     fprintf(stderr, "breakgraph: %s\n", line);
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *what_is(mode_t mode)
+static const char *describe_file_type(mode_t mode)
 {
     switch (mode & S_IFMT) {
     case S_IFDIR: return "it is a directory, not a file";
@@ -21,7 +21,7 @@ static const char *what_is(mode_t mode)
     }
 }
 
-static bg_status open_regular(const char *path, bool links, int *descriptor)
+static bg_status open_regular_file(const char *path, bool links, int *descriptor)
 {
     struct stat about;
 
@@ -32,24 +32,25 @@ static bg_status open_regular(const char *path, bool links, int *descriptor)
     if (*descriptor < 0 || fstat(*descriptor, &about) != 0)
         return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));
     errno = EINVAL;
-    return S_ISREG(about.st_mode) ? BG_OK
-                                  : bg__fail(BG_ERROR_IO, "%s cannot be read: %s; %s", path, what_is(about.st_mode),
-                                             links ? "name a regular file" : "remove it");
+    return S_ISREG(about.st_mode)
+               ? BG_OK
+               : bg__fail(BG_ERROR_IO, "%s cannot be read: %s; %s", path, describe_file_type(about.st_mode),
+                          links ? "name a regular file" : "remove it");
 }
 
 /* Reads at most `most` + 1 bytes, and appends a zero byte. */
-static bg_status read_bytes(int descriptor, const char *path, size_t most, char **bytes, size_t *size)
+static bg_status read_limited(int descriptor, const char *path, size_t most, char **bytes, size_t *size)
 {
-    enum { AT_ONCE = 1 << 16 };
+    enum { READ_BYTES = 1 << 16 };
     size_t room = 0;
     ssize_t got = 1;
     bg_status status = BG_OK;
 
     for (*size = 0; got > 0 && *size <= most; *size += (size_t)got) {
         size_t left = most + 1 - *size;
-        BG__TRY(bg__grow(bytes, &room, *size + AT_ONCE + 1, 1, "bytes of a file"));
+        BG__TRY(bg__array_grow(bytes, &room, *size + READ_BYTES + 1, 1, "bytes of a file"));
         do
-            got = read(descriptor, *bytes + *size, left < AT_ONCE ? left : AT_ONCE);
+            got = read(descriptor, *bytes + *size, left < READ_BYTES ? left : READ_BYTES);
         while (got < 0 && errno == EINTR);
         if (got < 0)
             return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));
@@ -65,8 +66,8 @@ bg_status bg__file_read(const char *path, bool links, size_t most, char **bytes,
     int descriptor = -1, error;
     bg_status status;
 
-    BG__TRY(open_regular(path, links, &descriptor));
-    BG__TRY(read_bytes(descriptor, path, most, &read, size));
+    BG__TRY(open_regular_file(path, links, &descriptor));
+    BG__TRY(read_limited(descriptor, path, most, &read, size));
     *bytes = read;
     read = NULL;
 done:

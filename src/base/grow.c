@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 8 };
 
-bg_status bg__grow(void *list, size_t *capacity, size_t need, size_t element_bytes, const char *what)
+bg_status bg__array_grow(void *list, size_t *capacity, size_t need, size_t element_bytes, const char *what)
 {
     size_t wanted = *capacity > 0 ? 2 * *capacity : FIRST_CAPACITY;
     void *items, *larger = NULL;

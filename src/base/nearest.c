@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t least(size_t a, size_t b)
+static size_t smaller_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static bool is_same(char a, char b)
+static bool is_same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
@@ -27,16 +27,16 @@ size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b
         oldest = before, before = last, last = row, row = oldest;
         row[0] = i;
         for (size_t k = 1; k <= b_length; k++) {
-            row[k] = least(least(last[k], row[k - 1]) + 1, last[k - 1] + !is_same(a[i - 1], b[k - 1]));
-            if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) && is_same(a[i - 2], b[k - 1]))
-                row[k] = least(row[k], before[k - 2] + 1);
+            row[k] = smaller_of(smaller_of(last[k], row[k - 1]) + 1, last[k - 1] + !is_same_letter(a[i - 1], b[k - 1]));
+            if (i > 1 && k > 1 && is_same_letter(a[i - 1], b[k - 2]) && is_same_letter(a[i - 2], b[k - 1]))
+                row[k] = smaller_of(row[k], before[k - 2] + 1);
         }
     }
     return row[b_length];
 }
 
 /* A third of the bytes: beyond that, another name is as likely. The number of a call ("rope#3") does not count. */
-static size_t limit_of(const char *name, size_t length)
+static size_t distance_limit(const char *name, size_t length)
 {
     size_t digits = 0;
     while (digits < length && isdigit((unsigned char)name[length - digits - 1]))
@@ -47,25 +47,25 @@ static size_t limit_of(const char *name, size_t length)
 }
 
 /* Returns the bytes of the path that both names begin with: "decode#0/". */
-static size_t shared_path(const char *a, size_t a_length, const char *b, size_t b_length)
+static size_t count_shared_path(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t shared = 0;
-    for (size_t i = 0; i < a_length && i < b_length && is_same(a[i], b[i]); i++)
+    for (size_t i = 0; i < a_length && i < b_length && is_same_letter(a[i], b[i]); i++)
         if (a[i] == '/')
             shared = i + 1;
     return shared;
 }
 
-bg__nearest bg__nearest_to(const char *given, size_t length)
+bg__nearest bg__nearest_begin(const char *given, size_t length)
 {
-    return (bg__nearest){.given = given, .length = length, .best = limit_of(given, length) + 1};
+    return (bg__nearest){.given = given, .length = length, .best = distance_limit(given, length) + 1};
 }
 
 void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
 {
     size_t distance = bg__edit_distance(nearest->given, nearest->length, name, length);
-    size_t shared = shared_path(nearest->given, nearest->length, name, length);
-    size_t limit = limit_of(nearest->given + shared, nearest->length - shared);
+    size_t shared = count_shared_path(nearest->given, nearest->length, name, length);
+    size_t limit = distance_limit(nearest->given + shared, nearest->length - shared);
     bool begins = nearest->length >= shared + 3 && length > nearest->length &&
                   bg__edit_distance(nearest->given, nearest->length, name, nearest->length) == 0;
 
@@ -75,8 +75,8 @@ void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
         return;
     }
     if (begins)
-        distance = least(distance, limit);
-    if (distance >= nearest->best || distance > limit || distance > limit_of(name + shared, length - shared))
+        distance = smaller_of(distance, limit);
+    if (distance >= nearest->best || distance > limit || distance > distance_limit(name + shared, length - shared))
         return;
     nearest->best = distance;
     nearest->name = name;

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-bool bg__number_read(const char *text, double *number)
+bool bg__parse_number(const char *text, double *number)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     char *end = NULL;
@@ -36,7 +36,7 @@ static int write_digits(double real, bool single, char text[BG__REAL_BYTES])
     return digits;
 }
 
-const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES])
+const char *bg__format_real(double real, bool single, char text[BG__REAL_BYTES])
 {
     (void)write_digits(real, single, text);
     return text;
@@ -59,7 +59,7 @@ static bool is_round(const void *value)
     return number > -1000 && number < 1000;
 }
 
-bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES])
+bool bg__format_if_real(const void *value, size_t bytes, char text[BG__REAL_BYTES])
 {
     bool single = bytes == sizeof(float);
     char found[BG__REAL_BYTES];

@@ -5,7 +5,7 @@
 bg_status bg__owned_add(bg__owned *owned, void *object, void (*destroy)(void *object))
 {
     bg_status status;
-    BG__TRY(BG__GROW(owned->list, owned->count, owned->capacity, "objects of the program"));
+    BG__TRY(BG__ARRAY_GROW(owned->list, owned->count, owned->capacity, "objects of the program"));
     owned->list[owned->count++] = (bg__owned_object){object, destroy};
 done:
     return status;

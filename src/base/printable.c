@@ -25,7 +25,7 @@ size_t bg__utf8_bytes(const char *text)
 
 /* Whether a character of so many bytes may be printed in a line: not a control character (U+009B begins an escape
  * sequence, as ESC [ does), nor a line separator, nor one that changes the direction of writing. */
-static bool is_shown(const unsigned char *c, size_t bytes)
+static bool is_printable(const unsigned char *c, size_t bytes)
 {
     if (bytes == 1)
         return c[0] >= 0x20 && c[0] != 0x7f;
@@ -38,11 +38,11 @@ static bool is_shown(const unsigned char *c, size_t bytes)
 
 /* Writes the first character of text to shown, or its first byte as \xNN. Returns the bytes written; *taken is the
  * number of bytes read. */
-static size_t show(const char *text, size_t *taken, char shown[8])
+static size_t escape_character(const char *text, size_t *taken, char shown[8])
 {
     size_t bytes = bg__utf8_bytes(text);
 
-    if (is_shown((const unsigned char *)text, bytes)) {
+    if (is_printable((const unsigned char *)text, bytes)) {
         memcpy(shown, text, bytes);
         *taken = bytes;
         return bytes;
@@ -57,14 +57,14 @@ static size_t count_fitting(const char *text, size_t most)
     size_t fitting = 0, used = 0, taken;
     char shown[8];
     for (; text[fitting] != '\0'; fitting += taken) {
-        used += show(text + fitting, &taken, shown);
+        used += escape_character(text + fitting, &taken, shown);
         if (used > most)
             break;
     }
     return fitting;
 }
 
-void bg__printable(char *text, size_t room)
+void bg__escape_unprintable(char *text, size_t room)
 {
     size_t length = strlen(text), used = 0, taken;
     bool cut = count_fitting(text, room - 1) < length;
@@ -77,17 +77,17 @@ void bg__printable(char *text, size_t room)
     from = memmove(text + room - 1 - length, text, length);
     text[room - 1] = '\0';
     for (; from < text + room - 1; from += taken) {
-        size_t bytes = show(from, &taken, shown);
+        size_t bytes = escape_character(from, &taken, shown);
         memcpy(text + used, shown, bytes);
         used += bytes;
     }
     snprintf(text + used, room - used, "%s", cut ? "..." : "");
 }
 
-void bg__print_text(FILE *out, const char *text)
+void bg__print_escaped(FILE *out, const char *text)
 {
     size_t taken;
     char shown[8];
     for (; *text != '\0'; text += taken)
-        fwrite(shown, 1, show(text, &taken, shown), out);
+        fwrite(shown, 1, escape_character(text, &taken, shown), out);
 }

@@ -9,7 +9,7 @@
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 
-static const bool available = true;
+static const bool nvtx_is_available = true;
 static nvtxDomainHandle_t domain;
 
 static void make_domain(void)
@@ -17,7 +17,7 @@ static void make_domain(void)
     domain = nvtxDomainCreateA("breakgraph");
 }
 
-static nvtxEventAttributes_t event(const char *name)
+static nvtxEventAttributes_t make_attributes(const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
@@ -27,60 +27,60 @@ static nvtxEventAttributes_t event(const char *name)
     return attributes;
 }
 
-void bg__range_push(const char *name)
+void bg__nvtx_range_push(const char *name)
 {
-    nvtxEventAttributes_t attributes = event(name);
+    nvtxEventAttributes_t attributes = make_attributes(name);
     nvtxDomainRangePushEx(domain, &attributes);
 }
 
-void bg__range_pop(void)
+void bg__nvtx_range_pop(void)
 {
     nvtxDomainRangePop(domain);
 }
 
-uint64_t bg__range_start(const char *name)
+uint64_t bg__nvtx_range_start(const char *name)
 {
-    nvtxEventAttributes_t attributes = event(name);
+    nvtxEventAttributes_t attributes = make_attributes(name);
     return nvtxDomainRangeStartEx(domain, &attributes);
 }
 
-void bg__range_end(uint64_t range)
+void bg__nvtx_range_end(uint64_t range)
 {
     nvtxDomainRangeEnd(domain, range);
 }
 #else /* a toolkit without NVTX */
-static const bool available = false;
+static const bool nvtx_is_available = false;
 
-void bg__range_push(const char *name)
+void bg__nvtx_range_push(const char *name)
 {
     (void)name;
 }
 
-void bg__range_pop(void)
+void bg__nvtx_range_pop(void)
 {
 }
 
-uint64_t bg__range_start(const char *name)
+uint64_t bg__nvtx_range_start(const char *name)
 {
     (void)name;
     return 0;
 }
 
-void bg__range_end(uint64_t range)
+void bg__nvtx_range_end(uint64_t range)
 {
     (void)range;
 }
 #endif
 
-bg_status bg__ranges_wanted(bool *wanted)
+bg_status bg__nvtx_is_wanted(bool *wanted)
 {
     /* Profilers set it for the programs that they start. */
-    bool attached = available && bg__env("NVTX_INJECTION64_PATH") != NULL;
+    bool attached = nvtx_is_available && bg__env_value("NVTX_INJECTION64_PATH") != NULL;
     bg_status status;
 
     BG__TRY(bg__env_flag("BG_NVTX", wanted));
-    *wanted = bg__env("BG_NVTX") != NULL ? *wanted : attached;
-    if (*wanted && !available)
+    *wanted = bg__env_value("BG_NVTX") != NULL ? *wanted : attached;
+    if (*wanted && !nvtx_is_available)
         status = bg__fail(BG_ERROR_UNSUPPORTED, "BG_NVTX is 1, but breakgraph was built without nvtx3/nvToolsExt.h; "
                                                 "install the toolkit's NVTX headers and build again");
 done:

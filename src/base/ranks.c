@@ -29,7 +29,7 @@ static bg_status check_functions(const bg_ranks *table, const char *place)
     return BG_OK;
 }
 
-bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *place)
+bg_status bg__ranks_copy_table(bg__ranks *ranks, const bg_ranks *from, const char *place)
 {
     bg_ranks *table = &ranks->table;
     bg_status status = BG_OK;
@@ -37,7 +37,7 @@ bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *pla
     *ranks = (bg__ranks){.table = BG_RANKS_INIT};
     if (from == NULL)
         return BG_OK;
-    BG__TRY(bg__sized_take(table, from, sizeof *table, sizeof *table, place, "BG_RANKS_INIT"));
+    BG__TRY(bg__struct_copy_in(table, from, sizeof *table, sizeof *table, place, "BG_RANKS_INIT"));
     if (table->size < 1 || table->rank < 0 || table->rank >= table->size)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d and %s->size is %d; a rank must be 0 to size - 1", place,
                  table->rank, place, table->size);
@@ -50,13 +50,13 @@ done:
 /* ---- its functions ---- */
 
 /* The table's functions may be unable to set bg_last_error(), so a failure without a sentence gets one here. */
-static bg_status finish_hook(bg_status status, char hidden, const char *what, const char *why)
+static bg_status finish_table_call(bg_status status, char hidden, const char *what, const char *why)
 {
-    bg__pending_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* it may have left an error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "%s: %s (%s)", what, why, bg_status_name(status));
     if (status == BG_OK)
-        bg__fail_unhide(hidden);
+        bg__error_restore(hidden);
     return status;
 }
 
@@ -67,9 +67,9 @@ bg_status bg__ranks_barrier(bg__ranks *ranks, const char *what)
 
     if (!ranks->there)
         return BG_OK;
-    hidden = bg__fail_hide();
-    status =
-        finish_hook(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks reached this call");
+    hidden = bg__error_set_aside();
+    status = finish_table_call(ranks->table.barrier(ranks->table.user, what), hidden, what,
+                               "not all ranks reached this call");
     ranks->parted |= status != BG_OK;
     return status;
 }
@@ -80,8 +80,8 @@ bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text)
 
     if (!ranks->there)
         return BG_OK;
-    hidden = bg__fail_hide();
-    return finish_hook(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks disagree");
+    hidden = bg__error_set_aside();
+    return finish_table_call(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks disagree");
 }
 
 bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *text, bg_status status)
@@ -91,9 +91,9 @@ bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *
     if (status == BG_OK || !ranks->there)
         return status != BG_OK ? status : bg__ranks_agree(ranks, what, text);
     snprintf(own, sizeof own, "%s", bg_last_error());
-    bg__ranks_shorten(own, brief, sizeof brief);
+    bg__shorten_with_digest(own, brief, sizeof brief);
     (void)bg__ranks_agree(ranks, what, brief); /* this rank's own failure comes first */
-    bg__fail_restore(own);
+    bg__error_set_text(own);
     return status;
 }
 
@@ -105,9 +105,9 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
 
     if (!ranks->there)
         return BG_OK;
-    hidden = bg__fail_hide();
-    status = finish_hook(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what,
-                         "not all ranks reached this call");
+    hidden = bg__error_set_aside();
+    status = finish_table_call(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what,
+                               "not all ranks reached this call");
     ranks->parted |= status != BG_OK;
     return status;
 }
@@ -118,25 +118,27 @@ bg_status bg__ranks_enter(const bg__ranks *ranks, const char *name, uint64_t rep
 {
     char hidden;
 
-    if (!bg__ranks_watch(ranks))
+    if (!bg__ranks_has_watchdog(ranks))
         return BG_OK;
-    hidden = bg__fail_hide();
-    return finish_hook(ranks->table.enter(ranks->table.user, name, replay, steps), hidden, "ranks->enter", "it failed");
+    hidden = bg__error_set_aside();
+    return finish_table_call(ranks->table.enter(ranks->table.user, name, replay, steps), hidden, "ranks->enter",
+                             "it failed");
 }
 
 bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cudaStream_t stream)
 {
     char hidden;
 
-    if (!bg__ranks_watch(ranks))
+    if (!bg__ranks_has_watchdog(ranks))
         return BG_OK;
-    hidden = bg__fail_hide();
-    return finish_hook(ranks->table.step(ranks->table.user, step, text, stream), hidden, "ranks->step", "it failed");
+    hidden = bg__error_set_aside();
+    return finish_table_call(ranks->table.step(ranks->table.user, step, text, stream), hidden, "ranks->step",
+                             "it failed");
 }
 
 /* ---- failures ---- */
 
-bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)
+bg_status bg__ranks_share_failure(bg__ranks *ranks, const char *what, bg_status status)
 {
     bool failed = status != BG_OK;
     char text[1024], brief[600], parted[400];
@@ -147,23 +149,23 @@ bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)
     snprintf(text, sizeof text, "%s", bg_last_error());
     shared = bg__ranks_any(ranks, what, &failed);
     if (shared != BG_OK && status != BG_OK) { /* one may be the cause of the other */
-        bg__ranks_shorten(bg_last_error(), parted, sizeof parted);
-        bg__ranks_shorten(text, brief, sizeof brief);
+        bg__shorten_with_digest(bg_last_error(), parted, sizeof parted);
+        bg__shorten_with_digest(text, brief, sizeof brief);
         snprintf(text, sizeof text, "%s; then %s", brief, parted);
     }
     if (shared == BG_OK && failed) {
-        bg__ranks_shorten(status == BG_OK ? "it went well" : text, brief, sizeof brief);
+        bg__shorten_with_digest(status == BG_OK ? "it went well" : text, brief, sizeof brief);
         shared = bg__ranks_agree(ranks, what, brief);
         if (shared == BG_OK && status == BG_OK)
             shared = bg__fail(BG_ERROR_RANKS, "%s: it failed on another rank", what);
     }
     if (status == BG_OK)
         return shared;
-    bg__fail_restore(text);
+    bg__error_set_text(text);
     return status;
 }
 
-bg_status bg__ranks_finish(bg__ranks *ranks, const char *what, bg_status status)
+bg_status bg__ranks_barrier_after(bg__ranks *ranks, const char *what, bg_status status)
 {
     char text[1024], brief[600], where[800];
 
@@ -173,16 +175,16 @@ bg_status bg__ranks_finish(bg__ranks *ranks, const char *what, bg_status status)
     if (status == BG_OK)
         return bg__ranks_barrier(ranks, where);
     snprintf(text, sizeof text, "%s", bg_last_error());
-    bg__ranks_shorten(text, brief, sizeof brief);
+    bg__shorten_with_digest(text, brief, sizeof brief);
     snprintf(where, sizeof where, "%.160s, which failed: %s", what, brief);
     (void)bg__ranks_barrier(ranks, where); /* this rank's own failure comes first */
-    bg__fail_restore(text);
+    bg__error_set_text(text);
     return status;
 }
 
 /* ---- texts ---- */
 
-void bg__ranks_shorten(const char *text, char *brief, size_t bytes)
+void bg__shorten_with_digest(const char *text, char *brief, size_t bytes)
 {
     enum { TAIL = 48 }; /* room for the digest */
     size_t length = strlen(text);

@@ -15,7 +15,7 @@ typedef struct bg__ranks {
 
 /* Copies the program's table; NULL: this process alone. place names the table in messages ("options.ranks"). Errors:
  * INVALID_ARGUMENT (the message names the wrong member). */
-bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *place);
+bg_status bg__ranks_copy_table(bg__ranks *ranks, const bg_ranks *from, const char *place);
 /* Returns the table, or NULL if this process is alone. */
 static inline const bg_ranks *bg__ranks_table(const bg__ranks *ranks)
 {
@@ -33,7 +33,7 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag);
 
 /* Report the progress of a replay to the table's watchdog; without one they return BG_OK. A failure sets
  * bg_last_error(). */
-static inline bool bg__ranks_watch(const bg__ranks *ranks)
+static inline bool bg__ranks_has_watchdog(const bg__ranks *ranks)
 {
     return ranks->there && ranks->table.enter != NULL;
 }
@@ -42,12 +42,12 @@ bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cud
 
 /* Makes a failure of one rank a failure of all ranks: returns this rank's own failure, or RANKS with the messages of
  * the others. All ranks call it, also those that have failed. */
-bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status);
-/* As bg__ranks_share, at the end of work that the ranks do together. A rank that fails may call it early, while the
- * others are in another call, which then fails. */
-bg_status bg__ranks_finish(bg__ranks *ranks, const char *what, bg_status status);
+bg_status bg__ranks_share_failure(bg__ranks *ranks, const char *what, bg_status status);
+/* As bg__ranks_share_failure, at the end of work that the ranks do together. A rank that fails may call it early, while
+ * the others are in another call, which then fails. */
+bg_status bg__ranks_barrier_after(bg__ranks *ranks, const char *what, bg_status status);
 
 /* Copies text to brief. A text that does not fit is cut, and a digest of the whole text is appended. */
-void bg__ranks_shorten(const char *text, char *brief, size_t bytes);
+void bg__shorten_with_digest(const char *text, char *brief, size_t bytes);
 
 #endif

@@ -13,7 +13,8 @@ static bg_status check_struct_size(size_t size, size_t least, const char *argume
                     macro);
 }
 
-bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument, const char *macro)
+bg_status bg__struct_copy_in(void *to, const void *from, size_t size, size_t least, const char *argument,
+                             const char *macro)
 {
     size_t known = *(const size_t *)from;
     bg_status status = check_struct_size(known, least, argument, macro);
@@ -23,7 +24,7 @@ bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, 
     return status;
 }
 
-bg_status bg__sized_give(void *to, const void *from, size_t size, const char *argument, const char *macro)
+bg_status bg__struct_copy_out(void *to, const void *from, size_t size, const char *argument, const char *macro)
 {
     size_t wanted = *(const size_t *)to;
     bg_status status = check_struct_size(wanted, sizeof wanted, argument, macro);

@@ -29,5 +29,5 @@ bg_tensor bg_tensor_2d(void *data, bg_dtype dtype, int64_t d0, int64_t d1)
 size_t bg_tensor_bytes(const bg_tensor *tensor)
 {
     size_t bytes;
-    return tensor != NULL && bg__tensor_measure(tensor, &bytes) ? bytes : 0;
+    return tensor != NULL && bg__tensor_get_bytes(tensor, &bytes) ? bytes : 0;
 }

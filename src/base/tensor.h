@@ -35,7 +35,7 @@ static inline bool bg__tensor_is_float(const bg_tensor *tensor)
 }
 
 /* Sets *bytes to what the tensor covers. False: it is not valid. */
-static inline bool bg__tensor_measure(const bg_tensor *tensor, size_t *bytes)
+static inline bool bg__tensor_get_bytes(const bg_tensor *tensor, size_t *bytes)
 {
     size_t product = bg__dtype_bytes(tensor->dtype);
     if ((unsigned)tensor->rank > BG_MAX_RANK || product == 0)

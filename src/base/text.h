@@ -12,9 +12,9 @@
  * characters, also newlines and tabs, bytes that are not UTF-8, and characters that change the direction of writing.
  * room: bytes of the buffer, with the final zero; a text that does not fit ends with "...". bg__fail and bg__warn apply
  * this. */
-BG_API void bg__printable(char *text, size_t room);
+BG_API void bg__escape_unprintable(char *text, size_t room);
 /* Writes text, of any length, to out with the same escapes. */
-void bg__print_text(FILE *out, const char *text);
+void bg__print_escaped(FILE *out, const char *text);
 
 /* Returns the name of a C++ symbol as the source writes it ("scale(float*, int)"); the caller frees it. Returns NULL if
  * symbol is not a C++ symbol, or there is no host memory. */
@@ -25,14 +25,14 @@ size_t bg__utf8_bytes(const char *text);
 
 /* Parses a decimal number, with a point in every locale: "-1", "2.5", "1e-3". Returns false if text is not such a
  * number, or the number is too large. */
-BG_API bool bg__number_read(const char *text, double *number);
+BG_API bool bg__parse_number(const char *text, double *number);
 /* Writes the fewest digits, at least 3, that identify this float (single) or double. Returns text. */
 enum { BG__REAL_BYTES = 32 };
-const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES]);
+const char *bg__format_real(double real, bool single, char text[BG__REAL_BYTES]);
 /* Guesses whether 4 or 8 bytes of unknown type are a float or double, and if so writes text ("1.5", "2.0", "-inf").
  * Integers and addresses are tiny, huge or NaN as a float; round 4-byte integers such as 1000000000 count as
  * integers. */
-bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES]);
+bool bg__format_if_real(const void *value, size_t bytes, char text[BG__REAL_BYTES]);
 /* FNV-1a (Fowler, Noll and Vo), for comparing texts. It does not resist an attacker. */
 BG_API uint64_t bg__text_hash(const char *text);
 
@@ -50,7 +50,7 @@ typedef struct bg__nearest {
     size_t length, name_length, best;
 } bg__nearest;
 
-bg__nearest bg__nearest_to(const char *given, size_t length);
+bg__nearest bg__nearest_begin(const char *given, size_t length);
 /* Adds a name. It is near if at most a third of the shorter text must change, or if it begins with the whole given text
  * of at least three bytes. A path that both begin with ("decode#0/") does not count. */
 void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length);

@@ -211,7 +211,7 @@ static bool find_choice(const bg__variable *variable, const char *value, size_t 
 }
 
 /* "off|ops" as "off, ops". */
-static void list_values(const char *values, char text[BG__ALLOWED_BYTES])
+static void format_values(const char *values, char text[BG__ALLOWED_BYTES])
 {
     size_t used = 0;
     for (const char *c = values; *c != '\0' && used + 3 < BG__ALLOWED_BYTES; c++) {
@@ -223,7 +223,7 @@ static void list_values(const char *values, char text[BG__ALLOWED_BYTES])
 }
 
 /* Suggests a choice for the first part of value that is not a choice. */
-static const char *hint_choice(const bg__variable *variable, const char *value, char hint[BG__HINT_BYTES])
+static const char *suggest_choice(const bg__variable *variable, const char *value, char hint[BG__HINT_BYTES])
 {
     const char *ends = variable->form == BG__FORM_CHOICES ? "," : "";
     size_t length = strcspn(value, ends);
@@ -234,7 +234,7 @@ static const char *hint_choice(const bg__variable *variable, const char *value, 
         value += length + 1;
         length = strcspn(value, ends);
     }
-    nearest = bg__nearest_to(value, length);
+    nearest = bg__nearest_begin(value, length);
     for (const char *choice = variable->values;; choice++) {
         size_t bytes = strcspn(choice, "|");
         bg__nearest_add(&nearest, choice, bytes);
@@ -244,7 +244,7 @@ static const char *hint_choice(const bg__variable *variable, const char *value, 
     }
 }
 
-const char *bg__variable_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES])
+const char *bg__variable_describe_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES])
 {
     bool choice = variable->form == BG__FORM_CHOICE || variable->form == BG__FORM_CHOICES;
     char hint[BG__HINT_BYTES];
@@ -256,23 +256,23 @@ const char *bg__variable_allowed(const bg__variable *variable, const char *value
     else if (variable->allowed != NULL)
         snprintf(text, BG__ALLOWED_BYTES, "%s", variable->allowed);
     else
-        list_values(variable->values, text);
+        format_values(variable->values, text);
     if (choice && value != NULL)
-        snprintf(text + strlen(text), BG__ALLOWED_BYTES - strlen(text), "%s", hint_choice(variable, value, hint));
+        snprintf(text + strlen(text), BG__ALLOWED_BYTES - strlen(text), "%s", suggest_choice(variable, value, hint));
     return text;
 }
 
-bool bg__variable_choice(const bg__variable *variable, const char *value, int *index)
+bool bg__variable_parse_choice(const bg__variable *variable, const char *value, int *index)
 {
     return find_choice(variable, value, strlen(value), index);
 }
 
-bool bg__variable_choices(const bg__variable *variable, const char *value, unsigned *set)
+bool bg__variable_parse_choices(const bg__variable *variable, const char *value, unsigned *set)
 {
     int index;
 
     *set = 0;
-    if (bg__variable_choice(variable, value, &index) && index == 0)
+    if (bg__variable_parse_choice(variable, value, &index) && index == 0)
         return true;
     for (;; value++) {
         size_t length = strcspn(value, ",");
@@ -285,10 +285,10 @@ bool bg__variable_choices(const bg__variable *variable, const char *value, unsig
     }
 }
 
-bool bg__variable_number(const bg__variable *variable, const char *value, double *number)
+bool bg__variable_parse_number(const bg__variable *variable, const char *value, double *number)
 {
     double found;
-    if (!bg__number_read(value, &found))
+    if (!bg__parse_number(value, &found))
         return false;
     switch (variable->form) {
     case BG__FORM_INTEGER:
@@ -307,7 +307,7 @@ bool bg__variable_number(const bg__variable *variable, const char *value, double
     return true;
 }
 
-static const char *read_count(const char *text, uint64_t *count)
+static const char *parse_count(const char *text, uint64_t *count)
 {
     char *end;
     if (!isdigit((unsigned char)*text))
@@ -317,22 +317,22 @@ static const char *read_count(const char *text, uint64_t *count)
     return errno == 0 ? end : NULL;
 }
 
-bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last)
+bool bg__variable_parse_range(const char *value, uint64_t *first, uint64_t *last)
 {
     const char *end;
 
     *first = 0;
-    end = read_count(value, first);
+    end = parse_count(value, first);
     *last = *first;
     if (end != NULL && strcmp(end, "-") == 0)
         end++, *last = UINT64_MAX;
     else if (end != NULL && *end == '-')
-        end = read_count(end + 1, last);
+        end = parse_count(end + 1, last);
     return end != NULL && *end == '\0' && *first <= *last;
 }
 
 /* "[12]", "[12-55]" or "[12-]". */
-static bool is_index(const char *text, size_t length)
+static bool is_index_pattern(const char *text, size_t length)
 {
     uint64_t first, last;
     char digits[48];
@@ -340,10 +340,10 @@ static bool is_index(const char *text, size_t length)
     if (length < 3 || length >= sizeof digits || text[length - 1] != ']')
         return false;
     snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
-    return bg__variable_range(digits, &first, &last);
+    return bg__variable_parse_range(digits, &first, &last);
 }
 
-bool bg__variable_nodes(const char *value)
+bool bg__variable_check_nodes(const char *value)
 {
     for (; *value != '\0'; value += *value == ',') {
         size_t length, slash = 0;
@@ -359,7 +359,7 @@ bool bg__variable_nodes(const char *value)
             if (value[i] == '/')
                 slash = i + 1;
         slash += value[slash] == '!' || value[slash] == '^';
-        if (slash < length && value[slash] == '[' && !is_index(value + slash, length - slash))
+        if (slash < length && value[slash] == '[' && !is_index_pattern(value + slash, length - slash))
             return false;
         value = end + (*end == '\n');
     }

@@ -54,18 +54,19 @@ const bg__variable *bg__variable_find(const char *name);
 /* Returns the allowed values in words, to follow "allowed are ": "off, ops", "whole numbers from 1 to 64". value: the
  * rejected text, for a hint as in "off, ops (did you mean ops?)"; NULL: no hint. */
 enum { BG__ALLOWED_BYTES = 256 };
-const char *bg__variable_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES]);
+const char *bg__variable_describe_allowed(const bg__variable *variable, const char *value,
+                                          char text[BG__ALLOWED_BYTES]);
 
 /* Returns false if value is not one of the choices. */
-bool bg__variable_choice(const bg__variable *variable, const char *value, int *index);
+bool bg__variable_parse_choice(const bg__variable *variable, const char *value, int *index);
 /* Parses one choice, or several separated by commas: bit i of *set stands for the choice of index i. The first choice
  * means none: it sets no bit, and must be alone. Returns false if a part of value is not a choice. */
-bool bg__variable_choices(const bg__variable *variable, const char *value, unsigned *set);
+bool bg__variable_parse_choices(const bg__variable *variable, const char *value, unsigned *set);
 /* Returns false if value is not a number that the row allows. */
-bool bg__variable_number(const bg__variable *variable, const char *value, double *number);
+bool bg__variable_parse_number(const bg__variable *variable, const char *value, double *number);
 /* Parses "2-5" (2 to 5), "2" (2 to 2) and "2-" (2 and above). Returns false for any other value. */
-bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last);
+bool bg__variable_parse_range(const char *value, uint64_t *first, uint64_t *last);
 /* Returns false if one of the patterns is not a valid pattern of nodes, such as "graph#0/[5". */
-bool bg__variable_nodes(const char *value);
+bool bg__variable_check_nodes(const char *value);
 
 #endif

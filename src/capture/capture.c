@@ -8,7 +8,7 @@
 /* ---- begin ---- */
 
 /* Checks the stream's device last: cudaStreamGetDevice fails on a stream that captures (measured). */
-static bg_status check_place(cudaStream_t stream)
+static bg_status check_begin(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing;
     bg_phase phase = bg_current_phase();
@@ -19,16 +19,16 @@ static bg_status check_place(cudaStream_t stream)
                                                    "capture; create a stream and use that");
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_begin: an eager body runs in this thread; capture outside it");
-    if (bg__live_captured() != NULL || bg__captured_has(stream))
+    if (bg__thread_capture() != NULL || bg__capturing_streams_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_capture_begin: %s; end or abort that capture first",
-                        bg__live_captured() ? "this thread already has a capture" : "stream takes part in a capture");
+                        bg__thread_capture() ? "this thread already has a capture" : "stream takes part in a capture");
     if (stream != NULL) {
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
         if (capturing != cudaStreamCaptureStatusNone)
             return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_capture_begin: stream is captured by a capture that "
                                                       "breakgraph did not begin; end that one first");
     }
-    BG__TRY(bg__stream_check(stream, "bg_capture_begin", "stream"));
+    BG__TRY(bg__stream_check_device(stream, "bg_capture_begin", "stream"));
 done:
     return status;
 }
@@ -42,7 +42,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     bg_status status;
 
     BG__TRY(bg__capture_options_check(checked));
-    BG__TRY(check_place(stream));
+    BG__TRY(check_begin(stream));
     capture = calloc(1, sizeof *capture);
     if (capture == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a capture");
@@ -51,20 +51,20 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     capture->origin = stream;
     capture->thread = bg__thread_id();
     capture->parted = true; /* until all have come here */
-    BG__TRY(bg__override_get(&capture->override, checked->eager_ops));
+    BG__TRY(bg__override_create(&capture->override, checked->eager_ops));
     BG__TRY(bg__capture_resolve_debug(capture, whole));
     capture->eager = capture->debug == BG_DEBUG_FORWARD;
     BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
     bg__graph_join_ranks(capture->graph, ranks);
-    BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
-    BG__TRY(bg__compile_resolve(capture));
+    BG__TRY(bg__nvtx_is_wanted(&capture->graph->root.ranges));
+    BG__TRY(bg__compile_resolve_level(capture));
     BG__TRY(bg__compile_begin(capture));
     BG__TRY(bg__capture_resolve_check(capture, whole, of_runner));
     BG__TRY(bg__debug_hooks.begin(capture->graph, capture->debug == BG_DEBUG_STEP));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked->zero_tail;
-    BG__TRY(bg__capture_take_pool(capture));
+    BG__TRY(bg__capture_acquire_pool(capture));
     BG__TRY(bg__state_save(&capture->state, checked->state, checked->state_count, "options.state", stream));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
     if (checked->worker_threads > 0 && !checked->launch_segments)
@@ -72,7 +72,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     *result = capture;
     capture = NULL;
 done:
-    bg__capture_dispose(capture);
+    bg__capture_free(capture);
     return status;
 }
 
@@ -99,21 +99,21 @@ static bg_status begin_capture(bg_capture **result, cudaStream_t stream, const b
     bg__ranks ranks;
     bg_status status;
 
-    BG__TRY(bg__capture_options_take(&checked, options));
-    BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
+    BG__TRY(bg__capture_options_copy(&checked, options));
+    BG__TRY(bg__ranks_copy_table(&ranks, checked.ranks, "options.ranks"));
     status = prepare_capture(&capture, stream, &checked, &ranks, whole, of_runner);
     if (status != BG_OK) {
-        (void)bg__ranks_meet_before(&ranks, checked.name, NULL, whole, status);
+        (void)bg__ranks_agree_on_begin(&ranks, checked.name, NULL, whole, status);
         goto done;
     }
-    BG__TRY(bg__ranks_meet_before(&ranks, checked.name, capture, whole, BG_OK));
+    BG__TRY(bg__ranks_agree_on_begin(&ranks, checked.name, capture, whole, BG_OK));
     capture->parted = false;
     if (!capture->eager)
         BG__TRY(enter_capture(capture));
     *result = capture;
     capture = NULL;
 done:
-    bg__capture_dispose(capture);
+    bg__capture_free(capture);
     return status;
 }
 
@@ -121,13 +121,13 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
 {
     BG__NEED(capture);
     *capture = NULL;
-    bg__pending_note();
+    bg__foreign_error_note();
     return begin_capture(capture, stream, options, false, false);
 }
 
 /* ---- end ---- */
 
-static void measure(bg_capture *capture)
+static void measure_capture(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
     size_t free_bytes, total, bridges = graph->root.allocated + bg__capture_pool_growth(capture);
@@ -135,13 +135,13 @@ static void measure(bg_capture *capture)
 
     graph->capture_ms = bg__now_ms() - capture->began_ms;
     error = cudaMemGetInfo(&free_bytes, &total);
-    bg__ignore(error); /* the figure stays 0 */
+    bg__clear_cuda_error(error); /* the figure stays 0 */
     if (error == cudaSuccess && capture->free_bytes > free_bytes + bridges)
         graph->graph_bytes = capture->free_bytes - free_bytes - bridges;
 }
 
 /* Only segments that were not launched need an upload. */
-static bg_status upload(bg_capture *capture)
+static bg_status upload_segments(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
     bg_status status = BG_OK;
@@ -154,17 +154,17 @@ done:
 /* Lists the breaks of the pass: the first eager calls by name, the others by number. */
 static void list_breaks(const bg_graph *graph, FILE *out)
 {
-    enum { SHOWN = 8 };
+    enum { BREAKS_LISTED_MAX = 8 };
     int calls = 0;
 
     for (int i = 0; i < graph->step_count; i++) {
-        const bg__call *call = graph->steps[i].kind == BG__CALL ? graph->steps[i].of.eager->call : NULL;
-        if (call != NULL && calls++ < SHOWN)
+        const bg__call *call = graph->steps[i].kind == BG__STEP_CALL ? graph->steps[i].of.eager->call : NULL;
+        if (call != NULL && calls++ < BREAKS_LISTED_MAX)
             fprintf(out, "%s%s at %s:%d", calls > 1 ? ", " : "", call->name,
                     call->site.file != NULL ? call->site.file : "unknown file", call->site.line);
     }
-    if (calls > SHOWN)
-        fprintf(out, " and %d more", calls - SHOWN);
+    if (calls > BREAKS_LISTED_MAX)
+        fprintf(out, " and %d more", calls - BREAKS_LISTED_MAX);
     if (graph->breaks > calls)
         fprintf(out, "%s%d of bg_break", calls > 0 ? ", " : "", graph->breaks - calls);
 }
@@ -177,7 +177,7 @@ static bg_status check_breaks(const bg_capture *capture)
     FILE *out;
 
     if (expected < 0 || graph->breaks == expected || capture->debug == BG_DEBUG_FORWARD ||
-        capture->debug == BG_DEBUG_OPS || !bg__override_is_own(capture->override))
+        capture->debug == BG_DEBUG_OPS || !bg__override_is_own_only(capture->override))
         return BG_OK;
     out = graph->breaks > 0 ? fmemopen(list, sizeof list - 1, "w") : NULL;
     if (out != NULL) {
@@ -198,54 +198,55 @@ static bg_status finish_graph(bg_capture *capture)
     bg_status status;
 
     BG__TRY(check_breaks(capture));
-    BG__TRY(bg__events_settle(capture));
+    BG__TRY(bg__events_record_at_end(capture));
     /* The first replay may come on another stream, when this one is long gone. */
-    error = graph->pool != NULL ? bg__capture_leave_pool(capture) : bg__use_note(graph->use, capture->origin);
+    error = graph->pool != NULL ? bg__capture_release_pool(capture)
+                                : bg__last_use_record_event(graph->use, capture->origin);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaEventRecord");
         goto done;
     }
-    BG__TRY(bg__writeback_bind(graph));
+    BG__TRY(bg__writeback_prepare_updates(graph));
     if (capture->level > 0)
         bg__compile_get_table()->end(capture);
     if (graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(graph));
-    measure(capture);
-    BG__TRY(bg__watch_note(graph));
+    measure_capture(capture);
+    BG__TRY(bg__watch_ranks_prepare(graph));
     if ((capture->checks & BG__CHECK_GRAPH) != 0 && !capture->eager)
         bg__debug_hooks.check_graph(graph, false, capture->frame);
     BG__TRY(bg__debug_hooks.captured(graph, capture->forward, capture->user, &capture->options));
-    BG__TRY(bg__capture_meet_at_end(capture));
+    BG__TRY(bg__capture_agree_on_end(capture));
 done:
     return status;
 }
 
 /* Restores options.state after a failure, since the pass has run. */
-static void restore_after(bg_capture *capture, bg_status status)
+static void restore_state_after(bg_capture *capture, bg_status status)
 {
-    bg__capture_note_failure(capture, status);
+    bg__capture_record_failure(capture, status);
     if (capture->options.launch_segments && bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
-    bg__fail_restore(capture->message);
+    bg__error_set_text(capture->message);
 }
 
-static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
+static bg_status finish_capture(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
     if (status == BG_OK) /* after a failure, some ops were not called */
-        bg__override_warn(capture->override);
-    bg__capture_enter(capture);
+        bg__override_warn_unmatched(capture->override);
+    bg__capture_begin_call(capture);
     if (status == BG_OK && capture->open)
         status = bg__segment_close(capture, capture->options.join_at_end);
     if (status == BG_OK && !capture->aborted && capture->workers != NULL)
         status = bg__workers_collect(capture->workers, capture->graph);
     if (status == BG_OK && !capture->aborted && capture->options.upload)
-        status = upload(capture);
+        status = upload_segments(capture);
     if (capture->aborted || status != BG_OK)
-        bg__capture_note_failure(capture, status);
+        bg__capture_record_failure(capture, status);
     if (capture->aborted)
-        return bg__capture_leave(capture, status);
+        return bg__capture_end_call(capture, status);
     if (status != BG_OK)
         bg__segment_discard(capture);
     if ((status != BG_OK || !capture->options.launch_segments) && capture->state.count > 0) {
@@ -253,23 +254,23 @@ static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
         if (status == BG_OK)
             status = restored;
         else
-            bg__fail_restore(capture->message);
+            bg__error_set_text(capture->message);
     }
     if (status != BG_OK)
         goto done;
     status = finish_graph(capture);
     if (status != BG_OK) {
-        restore_after(capture, status);
+        restore_state_after(capture, status);
         goto done;
     }
     if (capture->eager)
-        bg__capture_keep_forward(capture);
+        bg__capture_transfer_forward(capture);
     *graph = capture->graph;
     capture->graph = NULL;
 done:
     if (status == BG_ERROR_CUDA && (capture->checks & BG__CHECK_GRAPH) != 0)
         bg__debug_hooks.check_graph(capture->graph, true, capture->frame);
-    bg__capture_dispose(capture);
+    bg__capture_free(capture);
     return status;
 }
 
@@ -281,7 +282,7 @@ static bg_status end_and_check(bg_capture *capture, bg_graph **graph, const void
     bg_status status;
 
     capture->frame = frame;
-    status = end_whole_capture(capture, graph);
+    status = finish_capture(capture, graph);
     if (status == BG_OK && poison)
         bg__debug_hooks.check_poison(*graph, stream);
     return status;
@@ -292,7 +293,7 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
     if (graph != NULL)
         *graph = NULL;
     BG__NEED(capture);
-    bg__pending_note();
+    bg__foreign_error_note();
     if (graph == NULL) {
         bg_capture_abort(capture);
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_end: graph is NULL; the capture was discarded");
@@ -314,21 +315,21 @@ void bg_capture_abort(bg_capture *capture)
 {
     if (capture == NULL)
         return;
-    bg__pending_note();
+    bg__foreign_error_note();
     if (capture->depth > 0)
         capture->aborted = true;
     else
-        bg__capture_throw_away(capture);
+        bg__capture_discard(capture);
 }
 
 /* Runs BG_CHECK=recapture: discards *capture, which has only begun, and begins it again afterwards. */
 static bg_status check_recapture(bg_capture **capture, bg_forward forward, void *user, cudaStream_t stream,
-                                 const bg_capture_options *options, const bg__around *around)
+                                 const bg_capture_options *options, const bg__bucket_hooks *around)
 {
     const bg_capture_options checked = (*capture)->options;
     bg_status status;
 
-    bg__capture_throw_away(*capture);
+    bg__capture_discard(*capture);
     *capture = NULL;
     if (around == NULL) {
         bg__debug_hooks.check_recapture(forward, user, stream, &checked);
@@ -343,12 +344,12 @@ done:
 }
 
 bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
-                              const bg_capture_options *options, bg__around *around)
+                              const bg_capture_options *options, bg__bucket_hooks *around)
 {
     bg_capture *capture = NULL;
     bg_status status;
 
-    bg__pending_note();
+    bg__foreign_error_note();
     status = begin_capture(&capture, stream, options, true, around != NULL);
     if (status == BG_OK && (capture->checks & BG__CHECK_RECAPTURE) != 0)
         status = check_recapture(&capture, forward, user, stream, options, around);
@@ -358,15 +359,15 @@ bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, 
     if (capture->eager) {
         status = bg__capture_run_forward(capture, forward, user);
     } else {
-        char hidden = bg__fail_hide();
+        char hidden = bg__error_set_aside();
         status = forward(user, stream);
         if (status != BG_OK && bg_last_error()[0] == '\0')
             bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-        bg__fail_unhide(hidden);
+        bg__error_restore(hidden);
     }
-    bg__pending_note(); /* the pass may have left an error of its own */
+    bg__foreign_error_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
-        bg__capture_note_failure(capture, status);
+        bg__capture_record_failure(capture, status);
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;

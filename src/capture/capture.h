@@ -10,22 +10,22 @@
 
 typedef struct bg__member {
     cudaStream_t stream;
-    cudaEvent_t event;     /* forks the stream and joins it */
-    bg_site site;          /* where it was forked, for messages */
-    const bg__call *last;  /* the last call captured on it; NULL: none in this segment */
-    cudaGraphNode_t stood; /* capture_marks.c */
+    cudaEvent_t event;                /* forks the stream and joins it */
+    bg_site site;                     /* where it was forked, for messages */
+    const bg__call *last;             /* the last call captured on it; NULL: none in this segment */
+    cudaGraphNode_t last_node_before; /* capture_marks.c */
 } bg__member;
 
 /* An event that the program recorded in this capture, through this library. */
 typedef struct bg__event {
     cudaEvent_t event;
-    bool taken_up;    /* recorded in a segment, and waited on in the same segment */
-    bool in_body;     /* recorded by a body, after work outside the graphs */
-    bool real;        /* also recorded on the origin, as in each replay */
-    int part;         /* capture->part at the record */
-    int segment;      /* capture->opened at the record; CUDA knows the record only in that segment */
-    int waited_in;    /* in_body: the segment before which a WAIT step waits for it */
-    int node_in;      /* in_body: the segment in which a node waits for it */
+    bool awaited_in_segment; /* recorded in a segment, and waited on in the same segment */
+    bool in_body;            /* recorded by a body, after work outside the graphs */
+    bool real;               /* also recorded on the origin, as in each replay */
+    int part;                /* capture->part at the record */
+    int segment;             /* capture->opened at the record; CUDA knows the record only in that segment */
+    int waited_in;           /* in_body: the segment before which a WAIT step waits for it */
+    int node_in;             /* in_body: the segment in which a node waits for it */
     cudaEvent_t twin; /* with cudaEventRecordExternal a node records event, and twin is recorded at the same place for
                        * streams that wait in that segment. NULL: these wait for event itself */
     bg_site site;
@@ -34,12 +34,12 @@ typedef struct bg__event {
 } bg__event;
 
 /* A tensor of options.state, and what it held at begin. */
-typedef struct bg__saved {
+typedef struct bg__saved_tensor {
     void *data, *copy;
     size_t bytes;
-} bg__saved;
+} bg__saved_tensor;
 typedef struct bg__state {
-    bg__saved *saved;
+    bg__saved_tensor *saved;
     size_t count;
 } bg__state;
 
@@ -73,33 +73,33 @@ struct bg_capture {
     bg__event *events; /* in order of their last records */
     int event_count;
     size_t event_capacity;
-    int opened;       /* segments, empty ones too */
-    int part;         /* number of the part of the pass; a part begins where all streams are joined and forked again */
-    bool eager;       /* nothing is captured: segments neither open nor close, and all that is queued runs */
-    bool compiling;   /* a segment that has ended is being compiled: bodies may not change the pass */
-    bool unseen_body; /* the body of some break did not run at capture: it may record events */
+    int opened;     /* segments, empty ones too */
+    int part;       /* number of the part of the pass; a part begins where all streams are joined and forked again */
+    bool eager;     /* nothing is captured: segments neither open nor close, and all that is queued runs */
+    bool compiling; /* a segment that has ended is being compiled: bodies may not change the pass */
+    bool has_unrun_body; /* the body of some break did not run at capture: it may record events */
     bg__state state;
-    bg__source source;         /* the pool's */
-    bool holds_pool;           /* the pool's open bucket is this capture's */
-    bool follows_pool;         /* the origin waits for all earlier uses of the pool */
-    size_t pool_mapped;        /* at begin */
-    struct bg__survey *survey; /* buffers for the check of segments (unjoined.c) */
-    struct bg__marks *marks;   /* of the calls of the open segment */
-    cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (capture_marks.c) */
-    bg__call **inlined;        /* with a level: the calls that the open segment has captured and that have no calls
-                                * inside */
+    bg__memory_source source;              /* the pool's */
+    bool holds_pool;                       /* the pool's open bucket is this capture's */
+    bool ordered_after_pool;               /* the origin waits for all earlier uses of the pool */
+    size_t pool_mapped;                    /* at begin */
+    struct bg__open_segment *open_segment; /* buffers for the check of segments (unjoined.c) */
+    struct bg__marks *marks;               /* of the calls of the open segment */
+    cudaGraphNode_t last_node_before;      /* as bg__member.stood, of the origin (capture_marks.c) */
+    bg__call **inlined; /* with a level: the calls that the open segment has captured and that have no calls
+                         * inside */
     size_t inlined_capacity;
     int inlined_count;
-    int level;                   /* of compilation */
-    struct bg__workers *workers; /* NULL: the capturing thread instantiates segments */
-    bg__copy *writebacks;        /* of the last break: they become nodes of the segment that follows it */
-    bool open;                   /* the origin captures */
-    bool in_body;                /* a body runs at a break */
-    int rows;                    /* of the runner's bucket; 0: no runner captures it */
-    int depth;                   /* library calls for this capture on the stack: the outermost one may free it */
-    bool aborted;                /* inside such a call */
-    bool parted;                 /* the ranks compare nothing more */
-    bg_status status;            /* the first failure */
+    int level;                      /* of compilation */
+    struct bg__workers *workers;    /* NULL: the capturing thread instantiates segments */
+    bg__writeback_copy *writebacks; /* of the last break: they become nodes of the segment that follows it */
+    bool open;                      /* the origin captures */
+    bool in_body;                   /* a body runs at a break */
+    int rows;                       /* of the runner's bucket; 0: no runner captures it */
+    int depth;                      /* library calls for this capture on the stack: the outermost one may free it */
+    bool aborted;                   /* inside such a call */
+    bool parted;                    /* the ranks compare nothing more */
+    bg_status status;               /* the first failure */
     char message[1024];
     uint64_t range; /* of the open segment */
     double began_ms;
@@ -107,7 +107,7 @@ struct bg_capture {
 };
 
 /* Copies the program's options (NULL: the defaults) into a complete struct; checks their values (options.c). */
-bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from);
+bg_status bg__capture_options_copy(bg_capture_options *to, const bg_capture_options *from);
 bg_status bg__capture_options_check(const bg_capture_options *options);
 /* Set capture->debug and capture->checks, from options and environment. whole: the call is bg_capture_forward;
  * of_runner: a runner makes it. */
@@ -116,50 +116,50 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_run
 
 /* bg_capture_forward for a runner, whose bucket is open, and stays so; around NULL: for the program (capture.c). */
 bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
-                              const bg_capture_options *options, bg__around *around);
+                              const bg_capture_options *options, bg__bucket_hooks *around);
 
 /* Keeps status and bg_last_error() if this is the capture's first failure (failure.c). */
-void bg__capture_note_failure(bg_capture *capture, bg_status status);
+void bg__capture_record_failure(bg_capture *capture, bg_status status);
 /* As above, and returns the first failure's status. Work that the program launches afterwards goes into a capture that
  * is discarded. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* Returns the status that every call gets in a capture that has failed or ended, or is between segments; else BG_OK. */
-bg_status bg__capture_refuse(const bg_capture *capture);
-static inline bg_status bg__capture_check(const bg_capture *capture)
+bg_status bg__capture_closed_status(const bg_capture *capture);
+static inline bg_status bg__capture_check_open(const bg_capture *capture)
 {
     bool takes_calls = capture->status == BG_OK && !capture->aborted && (capture->open || capture->eager);
-    return takes_calls ? BG_OK : bg__capture_refuse(capture);
+    return takes_calls ? BG_OK : bg__capture_closed_status(capture);
 }
 
 /* Called at the begin and end of each public function that works on a capture. At the end it frees a capture that was
  * aborted meanwhile, and returns NOT_CAPTURING. */
-static inline void bg__capture_enter(bg_capture *capture)
+static inline void bg__capture_begin_call(bg_capture *capture)
 {
     capture->depth++;
 }
-bg_status bg__capture_leave_aborted(bg_capture *capture);
-static inline bg_status bg__capture_leave(bg_capture *capture, bg_status status)
+bg_status bg__capture_end_aborted_call(bg_capture *capture);
+static inline bg_status bg__capture_end_call(bg_capture *capture, bg_status status)
 {
     capture->depth--;
-    return capture->aborted ? bg__capture_leave_aborted(capture) : status;
+    return capture->aborted ? bg__capture_end_aborted_call(capture) : status;
 }
 
 /* Releases all that a capture holds, except a graph that the caller has received. NULL: nothing happens. */
-void bg__capture_dispose(bg_capture *capture);
+void bg__capture_free(bg_capture *capture);
 /* Frees its streams and events. */
 void bg__capture_free_streams(bg_capture *capture);
 /* As above, for a capture that is discarded: restores options.state first. */
-void bg__capture_throw_away(bg_capture *capture);
+void bg__capture_discard(bg_capture *capture);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
 bg_status bg__segment_close(bg_capture *capture, bool join);
 /* Begins the next one and forks the members into it. */
 bg_status bg__segment_open(bg_capture *capture);
 /* BG_DEBUG=sync: waits for the last step, here and in replays. */
-bg_status bg__step_sync(bg_capture *capture);
+bg_status bg__capture_sync_step(bg_capture *capture);
 /* Ends a stream's capture, also where CUDA refuses that at first; *graph is NULL after an error. */
-cudaError_t bg__end_capture(cudaStream_t origin, cudaGraph_t *graph);
+cudaError_t bg__stream_end_capture(cudaStream_t origin, cudaGraph_t *graph);
 /* Ends a capture and discards its work. */
 void bg__segment_discard(bg_capture *capture);
 
@@ -171,42 +171,42 @@ bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_br
  * captured: a pass that relies on its breaks to order streams then keeps its meaning. */
 bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user);
 
-/* Meetings with other ranks (capture_agreement.c); without ranks they do nothing. bg__ranks_meet_before comes before a
- * capture of that name, also if the capture cannot begin: capture is then NULL, and status its failure. Returns this
+/* Meetings with other ranks (capture_agreement.c); without ranks they do nothing. bg__ranks_agree_on_begin comes before
+ * a capture of that name, also if the capture cannot begin: capture is then NULL, and status its failure. Returns this
  * rank's own failure, or RANKS. */
-bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
-                                bg_status status);
+bg_status bg__ranks_agree_on_begin(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
+                                   bg_status status);
 bg_status bg__capture_agree(bg_capture *capture, const char *text);
-bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call);
-bg_status bg__capture_meet_at_end(bg_capture *capture);
+bg_status bg__capture_agree_on_break(bg_capture *capture, const bg__call *call);
+bg_status bg__capture_agree_on_end(bg_capture *capture);
 /* Reports to the other ranks, once, that this capture has failed; bg_last_error() stays. */
-void bg__capture_part(bg_capture *capture, const char *why);
+void bg__capture_notify_failure(bg_capture *capture, const char *why);
 
 /* The op calls of a capture (ops.c). */
 extern const bg__capture_hooks bg__capture_op_hooks;
 /* Passes that run eagerly (forward.c). For a capture in the debug mode forward: the graph gets one FORWARD step. */
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
 /* After such a capture has ended without failure: moves the objects that replays need to the graph. */
-void bg__capture_keep_forward(bg_capture *capture);
+void bg__capture_transfer_forward(bg_capture *capture);
 /* Runs a graph with a FORWARD step, after all work that used its memory before. BUSY: its pool is in use. */
 bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 /* Reads the overrides anew, for the next passes of the graph. */
-bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops);
+bg_status bg__forward_reload_overrides(bg_graph *graph, const char *eager_ops);
 /* Returns the phase for a pass that the calling thread begins: its current phase, but PLAIN if it captures, since the
  * pass is not part of the capture. */
 bg_phase bg__forward_phase(void);
 
 /* Compile levels (compile.c). Sets capture->level, from options and environment. */
-bg_status bg__compile_resolve(bg_capture *capture);
+bg_status bg__compile_resolve_level(bg_capture *capture);
 /* The choices of BG_COMPILE_PROVE. */
 enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
 /* Whether captures at options.level `asked` have rules to prove, which needs segments that are launched. */
-bg_status bg__compile_proves(int asked, bool *proves);
+bg_status bg__compile_needs_proofs(int asked, bool *proves);
 /* The ops that rules may put in the place of calls of these ops, at that level. */
 bg_status bg__compile_list_ops(int asked, const bg_op *const *ops, size_t count,
                                void (*see)(void *user, const bg_op *op), void *user);
 /* Adds a call that has been captured into the open segment. */
-bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
+bg_status bg__compile_add_call(bg_capture *capture, bg__call *call);
 /* Call src/compile at the begin of the capture, before its first segment, and when a segment has ended. Without a level
  * they do nothing. */
 bg_status bg__compile_begin(bg_capture *capture);
@@ -216,31 +216,31 @@ bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *l
 typedef struct bg__workers bg__workers;
 bg_status bg__workers_start(bg__workers **workers, int count, int device);
 /* Queues the graph of the next segment. */
-bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph);
+bg_status bg__workers_submit(bg__workers *workers, cudaGraph_t graph);
 /* Waits, and puts the executable graphs into the segments and steps of graph. */
 bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
 /* Stops the threads, and destroys executable graphs that were not collected. NULL: nothing happens. */
 void bg__workers_stop(bg__workers *workers);
 
 /* Ranges for profilers (capture_ranges.c); they do nothing unless the root of the graph has ranges. */
-void bg__ranges_open_segment(bg_capture *capture);
-void bg__ranges_close_segment(const bg_capture *capture);
-void bg__ranges_enter_break(const bg_capture *capture);
-void bg__ranges_leave_break(const bg_capture *capture);
+void bg__nvtx_begin_segment(bg_capture *capture);
+void bg__nvtx_end_segment(const bg_capture *capture);
+void bg__nvtx_push_break(const bg_capture *capture);
+void bg__nvtx_pop_break(const bg_capture *capture);
 /* In a replay of a graph whose root has ranges. */
-void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
-void bg__ranges_leave_step(const bg__step *step);
+void bg__nvtx_push_step(const bg_graph *graph, const bg__step *step);
+void bg__nvtx_pop_step(const bg__step *step);
 
 /* options.pool (capture_pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
 bg_status bg__capture_open_bucket(bg_capture *capture);
 void bg__capture_close_bucket(bg_capture *capture);
 /* Acquires use. Errors: BUSY (a replay or capture has it, or the stream of its last use captures). */
-bg_status bg__capture_take_use(bg__use *use);
+bg_status bg__capture_acquire_use(bg__last_use *use);
 /* Acquires the pool, orders the origin after its last use, and opens a bucket unless one is open. */
-bg_status bg__capture_take_pool(bg_capture *capture);
+bg_status bg__capture_acquire_pool(bg_capture *capture);
 /* Releases the pool to replays and other captures: the next use waits for the origin's earlier work. Called at the end
  * and, after a failure, once more. */
-cudaError_t bg__capture_leave_pool(bg_capture *capture);
+cudaError_t bg__capture_release_pool(bg_capture *capture);
 /* Bytes that the pool has mapped since begin. */
 size_t bg__capture_pool_growth(const bg_capture *capture);
 
@@ -253,36 +253,37 @@ void bg__state_free(bg__state *state);
 
 /* Members (members.c). The origin is a member too, but find does not return it. */
 bg__member *bg__member_find(const bg_capture *capture, cudaStream_t stream);
-bool bg__capture_has(const bg_capture *capture, cudaStream_t stream);
+bool bg__capture_has_stream(const bg_capture *capture, cudaStream_t stream);
 bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site);
 /* Whether stream takes part in the capture (FORKED; a stream that plain CUDA calls forked becomes a member), is not
  * captured (OUTSIDE), or is captured by a capture that breakgraph did not begin (FOREIGN). WRONG_THREAD: it takes part
  * in a capture of another thread. */
 typedef enum bg__stream_kind { BG__OUTSIDE, BG__FORKED, BG__FOREIGN } bg__stream_kind;
-bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind);
+bg_status bg__capture_resolve_stream(bg_capture *capture, cudaStream_t stream, const bg_site *site,
+                                     bg__stream_kind *kind);
 /* The origin waits for all members. */
-bg_status bg__capture_join(bg_capture *capture);
+bg_status bg__capture_join_members(bg_capture *capture);
 /* Stores call as the last one that was captured on stream, for messages. */
-void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
+void bg__capture_set_last_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
 /* At the begin and end of a public function for streams or events (streams.c): refused is true if it may not run; end
  * adds the place to its failure, and fails the capture. capture: the thread's; NULL: none. */
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
 /* Whether a stream of a pass that runs eagerly is being captured (members.c). */
-bg_status bg__capture_find_foreign(const bg_capture *pass, bool *found);
+bg_status bg__pass_find_capturing_stream(const bg_capture *pass, bool *found);
 
 /* Events (events.c). The last record of event in this capture; NULL: there is none. */
 bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event);
-void bg__event_forget(bg_capture *capture, cudaEvent_t event);
+void bg__event_remove(bg_capture *capture, cudaEvent_t event);
 /* Makes room for one more event, so that the next function, after CUDA's record, cannot fail. */
 bg_status bg__event_reserve(bg_capture *capture);
-void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
+void bg__event_add_record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
 /* As above, for an event that a node records; the capture owns twin from then on. */
-void bg__event_note_exact(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
-                          const bg_site *site);
+void bg__event_add_node_record(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
+                               const bg_site *site);
 /* Returns the event that a stream waits for in the segment of the record. */
-static inline cudaEvent_t bg__event_here(const bg__event *entry)
+static inline cudaEvent_t bg__event_in_segment(const bg__event *entry)
 {
     return entry->twin != NULL ? entry->twin : entry->event;
 }
@@ -293,13 +294,13 @@ bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
 /* Returns the last call that has begun in this capture, or the root of its calls if none has (capture_waits.c). */
 const bg__call *bg__capture_last_call(const bg_capture *capture);
 /* Keeps a wait of the open segment for the tools, and sets its waited_after. */
-bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait);
+bg_status bg__capture_add_wait(bg_capture *capture, const bg__stream_wait *wait);
 /* Before a segment is launched: waits for the events of bodies that the segment waits for. */
-bg_status bg__events_before_launch(bg_capture *capture);
+bg_status bg__events_wait_before_launch(bg_capture *capture);
 /* For the last step, a call whose body does not run at capture: adds RECORD steps before it. */
-bg_status bg__events_before_unseen(bg_capture *capture);
+bg_status bg__events_record_before_unrun_body(bg_capture *capture);
 /* At the end of a capture: records on the origin the events that its segments recorded. */
-bg_status bg__events_settle(bg_capture *capture);
+bg_status bg__events_record_at_end(bg_capture *capture);
 /* As above, but ignores failures; frees the list. */
 void bg__events_free(bg_capture *capture);
 
@@ -307,14 +308,14 @@ void bg__events_free(bg_capture *capture);
  * has now; place must live until then. *active: false if the capture is invalid; *place then stays -1, and the end of
  * the capture reports why. */
 typedef struct bg__marks bg__marks;
-bg_status bg__mark(bg_capture *capture, long *place, bool *active);
+bg_status bg__marks_add(bg_capture *capture, long *place, bool *active);
 /* Sets the places when the segment is about to end with these nodes, in order of creation. trails: whether nothing
  * waits for the node, which then belongs to the call before it (NCCL leaves such event nodes). */
-typedef bool (*bg__trails)(const void *user, cudaGraphNode_t node);
-void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__trails trails,
-                      const void *user);
+typedef bool (*bg__is_trailing_node)(const void *user, cudaGraphNode_t node);
+void bg__marks_resolve(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__is_trailing_node trails,
+                       const void *user);
 /* The segment was discarded. */
-void bg__marks_forget(bg_capture *capture);
+void bg__marks_clear(bg_capture *capture);
 void bg__marks_free(bg__marks *marks);
 
 /* Work that the origin does not wait for (unjoined.c). */
@@ -322,27 +323,27 @@ typedef struct bg__unjoined {
     bg_status status; /* BG_OK: there is no such work */
     char text[400];
 } bg__unjoined;
-/* Checks the open segment, and passes its nodes to bg__marks_settle. *nodes: how many it has, since CUDA counts them by
- * a walk over the graph; 0 if the capture is invalid. */
+/* Checks the open segment, and passes its nodes to bg__marks_resolve. *nodes: how many it has, since CUDA counts them
+ * by a walk over the graph; 0 if the capture is invalid. */
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes);
-void bg__survey_free(struct bg__survey *survey);
+void bg__open_segment_free(struct bg__open_segment *open_segment);
 
 /* Live captures (live.c). */
 void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* Returns the capture that the calling thread began, or NULL. */
-bg_capture *bg__live_captured(void);
+bg_capture *bg__thread_capture(void);
 /* Returns the pass that the calling thread runs eagerly, or the capture that it began. Returns NULL if a call made now
  * cannot belong to it: a replay, or an eager pass, on a stream outside the thread's capture is not part of that
  * capture. */
-bg_capture *bg__live_here(void);
+bg_capture *bg__thread_pass_or_capture(void);
 /* Streams that are capturing now, in a capture that `thread` began. Replays read them without a lock. */
-bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
-void bg__captured_remove(cudaStream_t stream, uint64_t thread);
-bool bg__captured_has(cudaStream_t stream);
+bg_status bg__capturing_streams_add(cudaStream_t stream, uint64_t thread);
+void bg__capturing_streams_remove(cudaStream_t stream, uint64_t thread);
+bool bg__capturing_streams_has(cudaStream_t stream);
 /* Called around a CUDA capture that is not a bg_capture, such as the referee's: other threads must not wait for the
  * device meanwhile. */
-void bg__captured_enter(void);
-void bg__captured_leave(void);
+void bg__capturing_streams_enter(void);
+void bg__capturing_streams_leave(void);
 
 #endif

@@ -11,12 +11,12 @@
 
 /* Names the settings that add passes, or that make each replay wait for the other ranks: if only one rank had them, it
  * would wait for ever. */
-static void say_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
+static void describe_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
 {
     static const char *const debugs[] = {
         [BG_DEBUG_FORWARD] = ", in the debug mode forward", [BG_DEBUG_STEP] = ", in the debug mode step"};
     const size_t debug = (size_t)capture->debug;
-    const char *shadow = bg__env("BG_SHADOW");
+    const char *shadow = bg__env_value("BG_SHADOW");
     bool shadowed = whole && shadow != NULL && strcmp(shadow, "0") != 0;
 
     if (bg__thread_self()->in_tool || capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_STEP)
@@ -28,14 +28,14 @@ static void say_begin(const bg_capture *capture, bool whole, bool compares, char
              shadowed ? ", with BG_SHADOW=" : "", shadowed ? shadow : "");
 }
 
-bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
-                                bg_status status)
+bg_status bg__ranks_agree_on_begin(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
+                                   bg_status status)
 {
     char what[200], text[200] = "";
 
     snprintf(what, sizeof what, "before the capture of %.120s", name != NULL ? name : "graph");
     if (ranks->there && status == BG_OK)
-        say_begin(capture, whole, ranks->table.compare_choices, text, sizeof text);
+        describe_begin(capture, whole, ranks->table.compare_choices, text, sizeof text);
     return bg__ranks_agree_after(ranks, what, text, status);
 }
 
@@ -53,7 +53,7 @@ bg_status bg__capture_agree(bg_capture *capture, const char *text)
     return status;
 }
 
-bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
+bg_status bg__capture_agree_on_break(bg_capture *capture, const bg__call *call)
 {
     char text[600];
 
@@ -66,7 +66,7 @@ bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
     return bg__capture_agree(capture, text);
 }
 
-bg_status bg__capture_meet_at_end(bg_capture *capture)
+bg_status bg__capture_agree_on_end(bg_capture *capture)
 {
     const bg_graph *graph = capture->graph;
     char text[120];
@@ -81,7 +81,7 @@ bg_status bg__capture_meet_at_end(bg_capture *capture)
     return status;
 }
 
-void bg__capture_part(bg_capture *capture, const char *why)
+void bg__capture_notify_failure(bg_capture *capture, const char *why)
 {
     char kept[1024], text[600];
     int length;
@@ -90,8 +90,8 @@ void bg__capture_part(bg_capture *capture, const char *why)
         return;
     snprintf(kept, sizeof kept, "%s", bg_last_error());
     length = snprintf(text, sizeof text, "%s", "it failed: ");
-    bg__ranks_shorten(why, text + length, sizeof text - (size_t)length);
+    bg__shorten_with_digest(why, text + length, sizeof text - (size_t)length);
     (void)bg__capture_agree(capture, text); /* this rank's own message comes first */
     capture->parted = true;
-    bg__fail_restore(kept);
+    bg__error_set_text(kept);
 }

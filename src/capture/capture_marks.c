@@ -15,7 +15,7 @@ typedef struct mark {
 } mark;
 
 struct bg__marks {
-    bg__capture_info info;
+    bg__capture_info_function info;
     mark *list;
     int count;
     size_t capacity;
@@ -29,7 +29,7 @@ typedef struct frontier {
 } frontier;
 
 /* A member that the program has destroyed makes no more nodes. */
-static inline bg_status ask_frontier(const bg__marks *marks, cudaStream_t stream, frontier *last)
+static inline bg_status get_frontier(const bg__marks *marks, cudaStream_t stream, frontier *last)
 {
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result;
@@ -48,22 +48,22 @@ done:
 static bg_status add_mark(bg__marks *marks, long *place, cudaGraphNode_t seen)
 {
     bg_status status;
-    BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
+    BG__TRY(BG__ARRAY_GROW(marks->list, marks->count, marks->capacity, "marks"));
     marks->list[marks->count++] = (mark){place, seen};
 done:
     return status;
 }
 
 /* The last parameter is the stream's last node at the previous mark, if it was one node. */
-static bg_status note_frontier(bg__marks *marks, const frontier *last, cudaGraphNode_t *stood)
+static bg_status mark_frontier(bg__marks *marks, const frontier *last, cudaGraphNode_t *last_node_before)
 {
     bg_status status = BG_OK;
 
-    if (!last->active || last->count == 0 || (last->count == 1 && last->nodes[0] == *stood))
+    if (!last->active || last->count == 0 || (last->count == 1 && last->nodes[0] == *last_node_before))
         return BG_OK;
     for (size_t i = 0; i < last->count; i++)
         BG__TRY(add_mark(marks, NULL, last->nodes[i]));
-    *stood = last->count == 1 ? last->nodes[0] : NULL;
+    *last_node_before = last->count == 1 ? last->nodes[0] : NULL;
 done:
     return status;
 }
@@ -76,22 +76,22 @@ static __attribute__((noinline)) bg_status mark_streams(bg_capture *capture, lon
     frontier last;
     bg_status status;
 
-    BG__TRY(note_frontier(marks, origin, &capture->stood));
+    BG__TRY(mark_frontier(marks, origin, &capture->last_node_before));
     for (int i = 0; i < capture->member_count; i++) {
-        BG__TRY(ask_frontier(marks, capture->members[i].stream, &last));
-        BG__TRY(note_frontier(marks, &last, &capture->members[i].stood));
+        BG__TRY(get_frontier(marks, capture->members[i].stream, &last));
+        BG__TRY(mark_frontier(marks, &last, &capture->members[i].last_node_before));
     }
     BG__TRY(add_mark(marks, place, NULL));
 done:
     return status;
 }
 
-static bg_status make_marks(bg__marks **marks)
+static bg_status create_marks(bg__marks **marks)
 {
-    bg__capture_info info;
+    bg__capture_info_function info;
     bg_status status;
 
-    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY(bg__driver_find_capture_info(&info));
     *marks = calloc(1, sizeof **marks);
     if (*marks == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the marks of nodes");
@@ -101,19 +101,19 @@ done:
 }
 
 /* Makes room for one mark. */
-static __attribute__((noinline)) bg_status make_room(bg__marks **marks)
+static __attribute__((noinline)) bg_status reserve_mark(bg__marks **marks)
 {
     bg_status status = BG_OK;
     if (*marks == NULL)
-        BG__TRY(make_marks(marks));
-    BG__TRY(BG__GROW((*marks)->list, (*marks)->count, (*marks)->capacity, "marks"));
+        BG__TRY(create_marks(marks));
+    BG__TRY(BG__ARRAY_GROW((*marks)->list, (*marks)->count, (*marks)->capacity, "marks"));
 done:
     return status;
 }
 
-static __attribute__((noinline)) bg_status blame_segment(const bg_capture *capture, bg_status status)
+static __attribute__((noinline)) bg_status add_segment_location(const bg_capture *capture, bg_status status)
 {
-    bg__fail_where("the nodes of segment %d", capture->graph->segment_count);
+    bg__error_add_location("the nodes of segment %d", capture->graph->segment_count);
     return status;
 }
 
@@ -121,13 +121,13 @@ static __attribute__((noinline)) bg_status blame_segment(const bg_capture *captu
 static inline void mark_origin(bg_capture *capture, long *place, const frontier *last)
 {
     bg__marks *marks = capture->marks;
-    cudaGraphNode_t seen = last->count > 0 && last->nodes[0] != capture->stood ? last->nodes[0] : NULL;
+    cudaGraphNode_t seen = last->count > 0 && last->nodes[0] != capture->last_node_before ? last->nodes[0] : NULL;
     if (seen != NULL)
-        capture->stood = seen;
+        capture->last_node_before = seen;
     marks->list[marks->count++] = (mark){place, seen};
 }
 
-bg_status bg__mark(bg_capture *capture, long *place, bool *active)
+bg_status bg__marks_add(bg_capture *capture, long *place, bool *active)
 {
     frontier last;
     bg_status status = BG_OK;
@@ -135,8 +135,8 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
     *place = -1;
     *active = false;
     if (capture->marks == NULL || (size_t)capture->marks->count == capture->marks->capacity)
-        BG__TRY(make_room(&capture->marks));
-    BG__TRY(ask_frontier(capture->marks, capture->origin, &last));
+        BG__TRY(reserve_mark(&capture->marks));
+    BG__TRY(get_frontier(capture->marks, capture->origin, &last));
     *active = last.active;
     if (!last.active)
         goto done;
@@ -145,11 +145,11 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
     else
         mark_origin(capture, place, &last);
 done:
-    return status == BG_OK ? BG_OK : blame_segment(capture, status);
+    return status == BG_OK ? BG_OK : add_segment_location(capture, status);
 }
 
 /* The index of node in the list, searched from `last` on in both directions; -1: it has been removed. */
-static long find_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t node, long last)
+static long find_node_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t node, long last)
 {
     for (long away = 0; away <= last || last + away < count; away++) {
         if (last + away < count && nodes[last + away] == node)
@@ -160,8 +160,8 @@ static long find_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t 
     return -1;
 }
 
-void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__trails trails,
-                      const void *user)
+void bg__marks_resolve(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__is_trailing_node trails,
+                       const void *user)
 {
     const bg__marks *marks = capture->marks;
     long last = 0, end = 0;
@@ -172,7 +172,7 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
         if (m->seen != NULL) {
             long next = last + (end > 0), place;
             place = next < (long)count && nodes[next] == m->seen ? next /* what a stream adds node by node */
-                                                                 : find_near(nodes, (long)count, m->seen, last);
+                                                                 : find_node_near(nodes, (long)count, m->seen, last);
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;
         }
@@ -182,16 +182,16 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
             end++;
         *m->place = end;
     }
-    bg__marks_forget(capture);
+    bg__marks_clear(capture);
 }
 
-void bg__marks_forget(bg_capture *capture)
+void bg__marks_clear(bg_capture *capture)
 {
     if (capture->marks != NULL)
         capture->marks->count = 0;
-    capture->stood = NULL;
+    capture->last_node_before = NULL;
     for (int i = 0; i < capture->member_count; i++)
-        capture->members[i].stood = NULL;
+        capture->members[i].last_node_before = NULL;
 }
 
 void bg__marks_free(bg__marks *marks)

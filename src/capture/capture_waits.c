@@ -10,14 +10,14 @@ const bg__call *bg__capture_last_call(const bg_capture *capture)
     return call;
 }
 
-bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait)
+bg_status bg__capture_add_wait(bg_capture *capture, const bg__stream_wait *wait)
 {
     bg_graph *graph = capture->graph;
     bg_status status = BG_OK;
 
     if (capture->eager) /* a pass that runs again and again */
         return BG_OK;
-    BG__TRY(BG__GROW(graph->waits, graph->wait_count, graph->wait_capacity, "waits of streams"));
+    BG__TRY(BG__ARRAY_GROW(graph->waits, graph->wait_count, graph->wait_capacity, "waits of streams"));
     graph->waits[graph->wait_count] = *wait;
     graph->waits[graph->wait_count++].waited_after = bg__capture_last_call(capture);
 done:

@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-bg_status bg__compile_resolve(bg_capture *capture)
+bg_status bg__compile_resolve_level(bg_capture *capture)
 {
     bg_status status = read_level(capture->options.level, &capture->level);
     if (capture->eager)
@@ -37,7 +37,7 @@ bg_status bg__compile_resolve(bg_capture *capture)
     return status;
 }
 
-bg_status bg__compile_proves(int asked, bool *proves)
+bg_status bg__compile_needs_proofs(int asked, bool *proves)
 {
     int level = BG_LEVEL_NONE, prove = 0;
     bg_status status;
@@ -68,13 +68,13 @@ bg_status bg__compile_begin(bg_capture *capture)
     return capture->level > 0 ? bg__compile_get_table()->begin(capture) : BG_OK;
 }
 
-bg_status bg__compile_note_call(bg_capture *capture, bg__call *call)
+bg_status bg__compile_add_call(bg_capture *capture, bg__call *call)
 {
     bg_status status = BG_OK;
 
     if (capture->level == 0 || call->child != NULL || call->segment != call->end_segment)
         return BG_OK;
-    BG__TRY(BG__GROW(capture->inlined, capture->inlined_count, capture->inlined_capacity, "calls"));
+    BG__TRY(BG__ARRAY_GROW(capture->inlined, capture->inlined_count, capture->inlined_capacity, "calls"));
     capture->inlined[capture->inlined_count++] = call;
 done:
     return status;
@@ -89,12 +89,12 @@ bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *l
         return BG_OK;
     capture->compiling = true;
     if (capture->holds_pool)
-        bg__pool_set_fresh(capture->graph->pool, true);
+        bg__pool_set_no_reuse(capture->graph->pool, true);
     status = bg__compile_get_table()->segment(capture, segment, launched);
     if (capture->holds_pool)
-        bg__pool_set_fresh(capture->graph->pool, false);
+        bg__pool_set_no_reuse(capture->graph->pool, false);
     capture->compiling = false;
     if (status != BG_OK)
-        bg__fail_where("compilation");
+        bg__error_add_location("compilation");
     return status;
 }

@@ -24,7 +24,7 @@ bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event)
     return NULL;
 }
 
-void bg__event_forget(bg_capture *capture, cudaEvent_t event)
+void bg__event_remove(bg_capture *capture, cudaEvent_t event)
 {
     bg__event *entry = bg__event_find(capture, event);
     size_t after;
@@ -39,12 +39,12 @@ void bg__event_forget(bg_capture *capture, cudaEvent_t event)
 
 bg_status bg__event_reserve(bg_capture *capture)
 {
-    return BG__GROW(capture->events, capture->event_count, capture->event_capacity, "events");
+    return BG__ARRAY_GROW(capture->events, capture->event_count, capture->event_capacity, "events");
 }
 
-void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
+void bg__event_add_record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
-    bg__event_forget(capture, event);
+    bg__event_remove(capture, event);
     /* A stream may fork from here when the origin has gone on, and reused what it released. */
     if (capture->holds_pool && !capture->in_body)
         bg__pool_set_concurrent(capture->graph->pool, true);
@@ -60,10 +60,10 @@ void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream,
     };
 }
 
-void bg__event_note_exact(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
-                          const bg_site *site)
+void bg__event_add_node_record(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
+                               const bg_site *site)
 {
-    bg__event_note(capture, event, stream, site);
+    bg__event_add_record(capture, event, stream, site);
     capture->events[capture->event_count - 1].twin = twin;
 }
 
@@ -72,7 +72,7 @@ bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry)
     return entry->in_body && (entry->waited_in == capture->opened || entry->node_in == capture->opened);
 }
 
-bg_status bg__events_before_launch(bg_capture *capture)
+bg_status bg__events_wait_before_launch(bg_capture *capture)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < capture->event_count; i++)
@@ -90,7 +90,7 @@ static void free_twins(bg_capture *capture)
 }
 
 /* In the order of their records: cudaEventElapsedTime between two events must not become negative. */
-bg_status bg__events_settle(bg_capture *capture)
+bg_status bg__events_record_at_end(bg_capture *capture)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < capture->event_count; i++) {
@@ -100,11 +100,11 @@ bg_status bg__events_settle(bg_capture *capture)
             continue;
         error = cudaEventRecord(entry->event, capture->origin);
         if (error == cudaErrorInvalidResourceHandle) { /* destroyed: no later call can name it */
-            bg__ignore(error);
+            bg__clear_cuda_error(error);
         } else if (error != cudaSuccess) {
             status = bg__fail_cuda(error, "cudaEventRecord");
-            bg__fail_where("the event that was recorded at %s:%d", entry->site.file ? entry->site.file : "unknown file",
-                           entry->site.line);
+            bg__error_add_location("the event that was recorded at %s:%d",
+                                   entry->site.file ? entry->site.file : "unknown file", entry->site.line);
             goto done;
         }
     }
@@ -118,16 +118,16 @@ void bg__events_free(bg_capture *capture)
 {
     for (int i = 0; i < capture->event_count; i++)
         if (!capture->events[i].in_body && !capture->events[i].real)
-            bg__ignore(cudaEventRecord(capture->events[i].event, capture->origin));
+            bg__clear_cuda_error(cudaEventRecord(capture->events[i].event, capture->origin));
     free_twins(capture);
     free(capture->events);
 }
 
 /* The step of the call whose body runs. */
-static int call_step(const bg_graph *graph)
+static int find_call_step(const bg_graph *graph)
 {
     int at = graph->step_count - 1;
-    while (at > 0 && graph->steps[at].kind != BG__CALL)
+    while (at > 0 && graph->steps[at].kind != BG__STEP_CALL)
         at--;
     return at;
 }
@@ -136,20 +136,20 @@ bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry)
 {
     bg_graph *graph = capture->graph;
     bg_status status;
-    BG__TRY(bg__graph_insert_event(graph, call_step(graph), BG__RECORD, entry->event, &entry->site));
+    BG__TRY(bg__graph_insert_event(graph, find_call_step(graph), BG__STEP_RECORD, entry->event, &entry->site));
     BG__TRY_CUDA(cudaEventRecord(entry->event, capture->origin));
     entry->real = true;
 done:
     return status;
 }
 
-bg_status bg__events_before_unseen(bg_capture *capture)
+bg_status bg__events_record_before_unrun_body(bg_capture *capture)
 {
     bg_status status = BG_OK;
-    capture->unseen_body = true;
+    capture->has_unrun_body = true;
     for (int i = 0; i < capture->event_count; i++) {
         bg__event *entry = &capture->events[i];
-        if (!entry->in_body && !entry->real && !entry->taken_up && entry->twin == NULL)
+        if (!entry->in_body && !entry->real && !entry->awaited_in_segment && entry->twin == NULL)
             BG__TRY(bg__event_record_before_call(capture, entry));
     }
 done:

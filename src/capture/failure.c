@@ -13,7 +13,7 @@ void bg__capture_free_streams(bg_capture *capture)
 }
 
 /* Restores the thread's state from before the capture. Only the thread itself can do that. */
-static void leave_thread(const bg_capture *capture)
+static void restore_thread(const bg_capture *capture)
 {
     bg__thread *self = bg__thread_self();
     if (capture->thread != bg__thread_id() || self->phase != BG_PHASE_CAPTURE)
@@ -23,37 +23,37 @@ static void leave_thread(const bg_capture *capture)
 }
 
 /* Segments that the capture launched may still read the closures that its graph is about to destroy. */
-static void note_launches(const bg_capture *capture)
+static void record_launch_stream(const bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
     if (graph != NULL && graph->keeps && graph->pool == NULL && capture->options.launch_segments)
         graph->use->stream = capture->origin;
 }
 
-void bg__capture_dispose(bg_capture *capture)
+void bg__capture_free(bg_capture *capture)
 {
     if (capture == NULL)
         return;
     bg__live_remove(capture);
     bg__segment_discard(capture);
-    bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
-    bg__ignore(bg__capture_leave_pool(capture));
+    bg__capture_notify_failure(capture, capture->status != BG_OK ? capture->message : bg_last_error());
+    bg__clear_cuda_error(bg__capture_release_pool(capture));
     bg__capture_free_streams(capture);
     if (capture->event != NULL)
         BG__RELEASE(cudaEventDestroy(capture->event));
-    leave_thread(capture);
+    restore_thread(capture);
     bg__workers_stop(capture->workers);
-    bg__survey_free(capture->survey);
+    bg__open_segment_free(capture->open_segment);
     bg__marks_free(capture->marks);
     bg__state_free(&capture->state);
     bg__override_free(capture->override);
-    note_launches(capture);
+    record_launch_stream(capture);
     bg_graph_destroy(capture->graph);
     free(capture->inlined);
     free(capture);
 }
 
-void bg__capture_note_failure(bg_capture *capture, bg_status status)
+void bg__capture_record_failure(bg_capture *capture, bg_status status)
 {
     if (capture->status != BG_OK)
         return;
@@ -63,40 +63,40 @@ void bg__capture_note_failure(bg_capture *capture, bg_status status)
 
 bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
-    bg__capture_note_failure(capture, status);
-    bg__capture_part(capture, capture->message); /* the others wait */
+    bg__capture_record_failure(capture, status);
+    bg__capture_notify_failure(capture, capture->message); /* the others wait */
     if (!capture->eager && !capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn(
             "%s: the stream could not be captured again after the failure; until bg_capture_end, work launched on it "
             "runs and is not captured",
             capture->graph->name);
-    bg__fail_restore(capture->message);
+    bg__error_set_text(capture->message);
     return capture->status;
 }
 
-void bg__capture_throw_away(bg_capture *capture)
+void bg__capture_discard(bg_capture *capture)
 {
     bg__segment_discard(capture);
-    bg__capture_part(capture, capture->status != BG_OK ? capture->message : "it was aborted");
+    bg__capture_notify_failure(capture, capture->status != BG_OK ? capture->message : "it was aborted");
     if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
-    bg__capture_dispose(capture);
+    bg__capture_free(capture);
 }
 
-bg_status bg__capture_leave_aborted(bg_capture *capture)
+bg_status bg__capture_end_aborted_call(bg_capture *capture)
 {
     if (capture->depth == 0)
-        bg__capture_throw_away(capture);
+        bg__capture_discard(capture);
     return bg__fail(BG_ERROR_NOT_CAPTURING,
                     "the capture was ended inside one of its own calls; end it after they have returned");
 }
 
-bg_status bg__capture_refuse(const bg_capture *capture)
+bg_status bg__capture_closed_status(const bg_capture *capture)
 {
     if (capture->aborted)
         return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has ended; return to the code that began it");
     if (capture->status != BG_OK) {
-        bg__fail_restore(capture->message);
+        bg__error_set_text(capture->message);
         return capture->status;
     }
     if (capture->compiling)

@@ -12,10 +12,10 @@
 /* Whether the call can affect neither a capture nor an eager pass. */
 static bool is_plain(void)
 {
-    return bg_current_phase() == BG_PHASE_PLAIN && bg__thread_self()->pass == NULL && !bg__captured_any();
+    return bg_current_phase() == BG_PHASE_PLAIN && bg__thread_self()->pass == NULL && !bg__capturing_streams_any();
 }
 
-static cudaError_t nearest(bg_status status)
+static cudaError_t nearest_cuda_error(bg_status status)
 {
     switch (status) {
     case BG_ERROR_INVALID_ARGUMENT: return cudaErrorInvalidValue;
@@ -29,33 +29,33 @@ static cudaError_t nearest(bg_status status)
     }
 }
 
-static cudaError_t error_of(bg_status status)
+static cudaError_t cuda_error_of(bg_status status)
 {
     if (status == BG_OK)
         return cudaSuccess;
-    return bg__fail_cause() != cudaSuccess ? bg__fail_cause() : nearest(status);
+    return bg__error_cuda_cause() != cudaSuccess ? bg__error_cuda_cause() : nearest_cuda_error(status);
 }
 
 cudaError_t bg_hook_event_record(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site)
 {
     if (is_plain())
         return cudaEventRecordWithFlags(event, stream, flags);
-    bg__fail_forget_cause();
-    return error_of(bg_event_record_at(event, stream, flags, site));
+    bg__error_clear_cuda_cause();
+    return cuda_error_of(bg_event_record_at(event, stream, flags, site));
 }
 
 cudaError_t bg_hook_stream_wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags, const bg_site *site)
 {
     if (is_plain())
         return cudaStreamWaitEvent(stream, event, flags);
-    bg__fail_forget_cause();
-    return error_of(bg_stream_wait_event_at(stream, event, flags, site));
+    bg__error_clear_cuda_cause();
+    return cuda_error_of(bg_stream_wait_event_at(stream, event, flags, site));
 }
 
 cudaError_t bg_hook_event_destroy(cudaEvent_t event)
 {
     if (is_plain())
         return cudaEventDestroy(event);
-    bg__fail_forget_cause();
-    return error_of(bg_event_destroy(event));
+    bg__error_clear_cuda_cause();
+    return cuda_error_of(bg_event_destroy(event));
 }

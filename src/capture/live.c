@@ -13,8 +13,8 @@ static _Atomic int live_count;
 static _Atomic uint64_t changes; /* of the list, so that a thread can cache what it found there */
 
 /* Written under the mutex, read without. */
-static _Atomic uintptr_t captured[STREAMS_MAX];
-static _Atomic int captured_count;
+static _Atomic uintptr_t capturing_streams[STREAMS_MAX];
+static _Atomic int capturing_count;
 
 void bg__live_add(bg_capture *capture)
 {
@@ -44,57 +44,58 @@ void bg__live_remove(bg_capture *capture)
 static _Thread_local struct {
     uint64_t changes;
     bg_capture *capture;
-} found;
+} thread_cache;
 
 static bg_capture *search_captures(void)
 {
     uint64_t thread = bg__thread_id();
     pthread_mutex_lock(&mutex);
-    found.changes = atomic_load(&changes);
-    found.capture = first;
-    while (found.capture != NULL && found.capture->thread != thread)
-        found.capture = found.capture->next;
+    thread_cache.changes = atomic_load(&changes);
+    thread_cache.capture = first;
+    while (thread_cache.capture != NULL && thread_cache.capture->thread != thread)
+        thread_cache.capture = thread_cache.capture->next;
     pthread_mutex_unlock(&mutex);
-    return found.capture;
+    return thread_cache.capture;
 }
 
-static inline bg_capture *captured_here(void)
+static inline bg_capture *find_thread_capture(void)
 {
     if (atomic_load_explicit(&live_count, memory_order_acquire) == 0)
         return NULL;
-    return atomic_load_explicit(&changes, memory_order_acquire) == found.changes ? found.capture : search_captures();
+    return atomic_load_explicit(&changes, memory_order_acquire) == thread_cache.changes ? thread_cache.capture
+                                                                                        : search_captures();
 }
 
-bg_capture *bg__live_captured(void)
+bg_capture *bg__thread_capture(void)
 {
-    return captured_here();
+    return find_thread_capture();
 }
 
-bg_capture *bg__live_here(void)
+bg_capture *bg__thread_pass_or_capture(void)
 {
     const bg__thread *self = bg__thread_self();
-    bg_capture *capture = self->pass != NULL ? self->pass : captured_here();
+    bg_capture *capture = self->pass != NULL ? self->pass : find_thread_capture();
     bool beside = capture != NULL && !capture->eager && !capture->in_body && self->phase != BG_PHASE_CAPTURE;
     return beside ? NULL : capture;
 }
 
 /* The per-thread default stream differs between threads, but its handle does not: use an odd key, since no handle is
  * odd. */
-static uintptr_t key_of(cudaStream_t stream, uint64_t thread)
+static uintptr_t stream_key(cudaStream_t stream, uint64_t thread)
 {
     return stream == cudaStreamPerThread ? (uintptr_t)(2 * thread + 1) : (uintptr_t)stream;
 }
 
-bg_status bg__captured_add(cudaStream_t stream, uint64_t thread)
+bg_status bg__capturing_streams_add(cudaStream_t stream, uint64_t thread)
 {
     bg_status status = BG_OK;
     int slot = 0;
     pthread_mutex_lock(&mutex);
-    while (slot < STREAMS_MAX && atomic_load(&captured[slot]) != 0)
+    while (slot < STREAMS_MAX && atomic_load(&capturing_streams[slot]) != 0)
         slot++;
     if (slot < STREAMS_MAX) {
-        atomic_store(&captured[slot], key_of(stream, thread));
-        atomic_fetch_add(&captured_count, 1);
+        atomic_store(&capturing_streams[slot], stream_key(stream, thread));
+        atomic_fetch_add(&capturing_count, 1);
     } else {
         status = bg__fail(
             BG_ERROR_UNSUPPORTED,
@@ -105,43 +106,43 @@ bg_status bg__captured_add(cudaStream_t stream, uint64_t thread)
     return status;
 }
 
-void bg__captured_remove(cudaStream_t stream, uint64_t thread)
+void bg__capturing_streams_remove(cudaStream_t stream, uint64_t thread)
 {
-    uintptr_t key = key_of(stream, thread);
+    uintptr_t key = stream_key(stream, thread);
     pthread_mutex_lock(&mutex);
     for (int slot = 0; slot < STREAMS_MAX; slot++) {
-        if (atomic_load(&captured[slot]) == key) {
-            atomic_store(&captured[slot], 0);
-            atomic_fetch_sub(&captured_count, 1);
+        if (atomic_load(&capturing_streams[slot]) == key) {
+            atomic_store(&capturing_streams[slot], 0);
+            atomic_fetch_sub(&capturing_count, 1);
             break;
         }
     }
     pthread_mutex_unlock(&mutex);
 }
 
-void bg__captured_enter(void)
+void bg__capturing_streams_enter(void)
 {
-    atomic_fetch_add(&captured_count, 1);
+    atomic_fetch_add(&capturing_count, 1);
 }
 
-void bg__captured_leave(void)
+void bg__capturing_streams_leave(void)
 {
-    atomic_fetch_sub(&captured_count, 1);
+    atomic_fetch_sub(&capturing_count, 1);
 }
 
-bool bg__captured_any(void)
+bool bg__capturing_streams_any(void)
 {
-    return atomic_load_explicit(&captured_count, memory_order_acquire) != 0;
+    return atomic_load_explicit(&capturing_count, memory_order_acquire) != 0;
 }
 
-bool bg__captured_has(cudaStream_t stream)
+bool bg__capturing_streams_has(cudaStream_t stream)
 {
     uintptr_t key;
-    if (stream == NULL || !bg__captured_any()) /* 0 is an empty slot */
+    if (stream == NULL || !bg__capturing_streams_any()) /* 0 is an empty slot */
         return false;
-    key = key_of(stream, bg__thread_id());
+    key = stream_key(stream, bg__thread_id());
     for (int slot = 0; slot < STREAMS_MAX; slot++)
-        if (atomic_load_explicit(&captured[slot], memory_order_acquire) == key)
+        if (atomic_load_explicit(&capturing_streams[slot], memory_order_acquire) == key)
             return true;
     return false;
 }

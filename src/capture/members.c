@@ -12,7 +12,7 @@ bg__member *bg__member_find(const bg_capture *capture, cudaStream_t stream)
     return NULL;
 }
 
-bool bg__capture_has(const bg_capture *capture, cudaStream_t stream)
+bool bg__capture_has_stream(const bg_capture *capture, cudaStream_t stream)
 {
     return stream == capture->origin || bg__member_find(capture, stream) != NULL;
 }
@@ -23,10 +23,10 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
     cudaEvent_t event = NULL;
     bg__member *member;
 
-    BG__TRY(BG__GROW(capture->members, capture->member_count, capture->member_capacity, "streams"));
+    BG__TRY(BG__ARRAY_GROW(capture->members, capture->member_count, capture->member_capacity, "streams"));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     if (!capture->eager)
-        BG__TRY(bg__captured_add(stream, capture->thread));
+        BG__TRY(bg__capturing_streams_add(stream, capture->thread));
     member = &capture->members[capture->member_count++];
     *member = (bg__member){.stream = stream, .event = event};
     if (site != NULL)
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-bg_status bg__capture_join(bg_capture *capture)
+bg_status bg__capture_join_members(bg_capture *capture)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < capture->member_count; i++) {
@@ -62,7 +62,7 @@ done:
     return status;
 }
 
-bg_status bg__capture_find_foreign(const bg_capture *pass, bool *found)
+bg_status bg__pass_find_capturing_stream(const bg_capture *pass, bool *found)
 {
     bg_status status;
     *found = false;
@@ -73,14 +73,14 @@ done:
     return status;
 }
 
-void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call)
+void bg__capture_set_last_call(bg_capture *capture, cudaStream_t stream, const bg__call *call)
 {
     bg__member *member = bg__member_find(capture, stream);
     if (member != NULL)
         member->last = call;
 }
 
-static bg_status classify(const bg_capture *capture, cudaStream_t stream, bg__stream_kind *kind)
+static bg_status classify_stream(const bg_capture *capture, cudaStream_t stream, bg__stream_kind *kind)
 {
     enum cudaStreamCaptureStatus mine, its;
     unsigned long long my_id = 0, its_id = 0;
@@ -100,7 +100,7 @@ done:
 
 /* For a pass that runs eagerly, CUDA does not know which streams take part: each stream that the pass names does, from
  * where the others were last joined. */
-static bg_status claim_eagerly(bg_capture *pass, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
+static bg_status resolve_in_pass(bg_capture *pass, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
 {
     bool foreign = false;
     bg_status status;
@@ -118,20 +118,21 @@ done:
     return status;
 }
 
-bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
+bg_status bg__capture_resolve_stream(bg_capture *capture, cudaStream_t stream, const bg_site *site,
+                                     bg__stream_kind *kind)
 {
     bg_status status = BG_OK;
 
     *kind = BG__FORKED;
-    if (bg__capture_has(capture, stream))
+    if (bg__capture_has_stream(capture, stream))
         return BG_OK;
-    if (stream != NULL && bg__captured_has(stream))
+    if (stream != NULL && bg__capturing_streams_has(stream))
         return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in %s",
                         capture->eager ? "another capture of this thread" : "another thread's capture");
-    bg__pending_note();
+    bg__foreign_error_note();
     if (capture->eager)
-        return claim_eagerly(capture, stream, site, kind);
-    BG__TRY(classify(capture, stream, kind));
+        return resolve_in_pass(capture, stream, site, kind);
+    BG__TRY(classify_stream(capture, stream, kind));
     if (*kind == BG__FORKED)
         BG__TRY(bg__capture_add_member(capture, stream, site));
 done:

@@ -9,11 +9,11 @@
 
 /* ---- at a break ---- */
 
-typedef struct at_break {
+typedef struct break_call {
     bg__call *call;
     void *args;
     bool eager; /* else it is captured there */
-} at_break;
+} break_call;
 
 /* Returns the body to run at capture; NULL: none, since nothing is launched and all shapes are known. */
 static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const void *args)
@@ -29,9 +29,9 @@ static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const 
     return NULL;
 }
 
-static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordinal, const bg__move *move)
+static bg_status add_writeback(bg_capture *capture, bg__eager_call *eager, int ordinal, const bg__output_copy *move)
 {
-    bg__copy *kept = calloc(1, sizeof *kept);
+    bg__writeback_copy *kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a write-back");
     kept->eager = eager;
@@ -40,15 +40,15 @@ static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordina
     return bg__writeback_add(capture->graph, &capture->writebacks, kept, capture->origin);
 }
 
-static bg_status record_outputs(bg_capture *capture, bg__eager *eager)
+static bg_status add_writebacks(bg_capture *capture, bg__eager_call *eager)
 {
     bg__output output = {0};
     bg_status status = BG_OK;
 
     while (bg__output_next(eager->call->op, &output)) {
-        bg__move move;
-        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &move));
-        if (bg__move_is_needed(&move))
+        bg__output_copy move;
+        BG__TRY(bg__output_plan_copy(eager->call, &output, eager->args, eager->work, &move));
+        if (bg__output_copy_is_needed(&move))
             BG__TRY(add_writeback(capture, eager, output.ordinal, &move));
     }
 done:
@@ -56,20 +56,20 @@ done:
 }
 
 /* Ends a capture that the body left open, since the next segment could not begin. */
-static bg_status end_left_capture(cudaStream_t stream)
+static bg_status end_leftover_capture(cudaStream_t stream)
 {
     CUstreamCaptureStatus capturing;
     cudaGraph_t graph = NULL;
-    bg__capture_info info;
+    bg__capture_info_function info;
     bg_status status;
 
     if (stream == cudaStreamLegacy)
         return BG_OK;
-    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY(bg__driver_find_capture_info(&info));
     BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(stream, &capturing, NULL, NULL, NULL, NULL, NULL));
     if (capturing == CU_STREAM_CAPTURE_STATUS_NONE)
         goto done;
-    bg__ignore(cudaStreamEndCapture(stream, &graph));
+    bg__clear_cuda_error(cudaStreamEndCapture(stream, &graph));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
     status = bg__fail(BG_ERROR_BUSY,
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body)
+static bg_status run_eager_body(bg_capture *capture, bg__eager_call *eager, bg_op_body body)
 {
     bg__body_scope scope;
     bg_status status;
@@ -87,134 +87,135 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
     scope = bg__body_enter(BG_PHASE_EAGER, eager->call);
     capture->in_body = true;
     if (eager->call->ranges)
-        bg__range_push(eager->call->name);
-    status = bg__call_body(eager->call, body, eager->work, capture->origin);
+        bg__nvtx_range_push(eager->call->name);
+    status = bg__call_run_body(eager->call, body, eager->work, capture->origin);
     if (eager->call->ranges)
-        bg__range_pop();
+        bg__nvtx_range_pop();
     capture->in_body = false;
     bg__body_leave(scope);
-    bg__pending_note(); /* it may have left an error of its own */
-    return status == BG_OK ? end_left_capture(capture->origin) : status;
+    bg__foreign_error_note(); /* it may have left an error of its own */
+    return status == BG_OK ? end_leftover_capture(capture->origin) : status;
 }
 
 static bg_status run_at_break(bg_capture *capture, void *user)
 {
-    const at_break *at = user;
+    const break_call *at = user;
     const bg_op *op = at->call->op;
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     bg__output output = {0};
-    bg__eager *eager;
+    bg__eager_call *eager;
     bg_op_body body;
     bg_status status;
 
     BG__TRY(bg__outputs_prepare(at->call, at->args));
-    BG__TRY(bg__graph_add_eager(capture->graph, at->call, at->args, &eager));
-    BG__TRY(bg__graph_add_step(capture->graph,
-                               (bg__step){.kind = BG__CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
+    BG__TRY(bg__graph_add_eager_call(capture->graph, at->call, at->args, &eager));
+    BG__TRY(bg__graph_add_step(
+        capture->graph, (bg__step){.kind = BG__STEP_CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
     body = choose_body(capture, op, at->args);
     if (body != op->body)
-        BG__TRY(bg__events_before_unseen(capture));
+        BG__TRY(bg__events_record_before_unrun_body(capture));
     if (body != NULL) {
-        BG__TRY(run_body(capture, eager, body));
+        BG__TRY(run_eager_body(capture, eager, body));
         if (capture->aborted)
             goto done;
-        BG__TRY(record_outputs(capture, eager));
-        bg__results_copy(op, eager->args, eager->work);
-        bg__results_copy(op, at->args, eager->work);
+        BG__TRY(add_writebacks(capture, eager));
+        bg__copy_results(op, eager->args, eager->work);
+        bg__copy_results(op, at->args, eager->work);
     }
-    BG__TRY(bg__step_sync(capture));
+    BG__TRY(bg__capture_sync_step(capture));
     while (bg__output_next(op, &output)) {
         const bg_tensor *tensor = bg__output_tensor(&output, eager->args);
-        eager->captured[output.ordinal] = (bg__captured){.offset = output.offset, .tensor = *tensor};
+        eager->captured[output.ordinal] = (bg__captured_output){.offset = output.offset, .tensor = *tensor};
         *bg__output_tensor(&output, at->args) = *tensor;
     }
-    BG__TRY(bg__noted_call(capture->graph, at->call, eager, eager->args));
+    BG__TRY(bg__graph_record_call_tensors(capture->graph, at->call, eager, eager->args));
 done:
     if (status != BG_OK)
-        bg__call_blame(at->call, status);
+        bg__error_add_call(at->call, status);
     else
-        bg__fail_unhide(hidden);
+        bg__error_restore(hidden);
     return status;
 }
 
 /* ---- the hook ---- */
 
 /* A body may invalidate the capture, which CUDA reports only at a later call: check now. */
-static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, bg_status status)
+static bg_status fail_inlined_call(const bg_capture *capture, const bg__call *call, bg_status status)
 {
     if (status == BG_OK) {
         status = bg__fail(
             BG_ERROR_CAPTURE_INVALID,
             "the body made a call that CUDA forbids during capture (an allocation, a synchronisation, a query)");
-        bg__call_blame(call, status);
+        bg__error_add_call(call, status);
     }
     if (!call->op->eager)
-        bg__fail_advise("make the op eager (BG_EAGER_OP, BG_EAGER_OPS), or remove that CUDA call from its body");
+        bg__error_set_advice("make the op eager (BG_EAGER_OP, BG_EAGER_OPS), or remove that CUDA call from its body");
     else
-        bg__fail_advise("%s is declared eager, but was captured inline: %s", call->op->name,
-                        bg__override_breakable(capture->override) ? "name it in options.eager_ops or BG_EAGER_OPS"
-                                                                  : "unset BG_BREAKABLE=0");
+        bg__error_set_advice("%s is declared eager, but was captured inline: %s", call->op->name,
+                             bg__override_allows_breaks(capture->override)
+                                 ? "name it in options.eager_ops or BG_EAGER_OPS"
+                                 : "unset BG_BREAKABLE=0");
     return status;
 }
 
 /* Calls the driver, not the runtime, so that CUDA's last error stays as the body left it. */
-static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
+static bg_status begin_inline_call(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
 {
     bg__call_rewind(call);
     if (stream != capture->origin)
-        bg__capture_note_call(capture, stream, call);
+        bg__capture_set_last_call(capture, stream, call);
     call->kept = call->want;
-    return bg__mark(capture, &call->first_node, sound);
+    return bg__marks_add(capture, &call->first_node, sound);
 }
 
 /* body: the status that the body returned; was_sound: whether the capture was valid before. */
-static bg_status end_failed_inline(bg_capture *capture, bg__call *call, bg_status body, bool was_sound)
+static bg_status end_failed_inline_call(bg_capture *capture, bg__call *call, bg_status body, bool was_sound)
 {
     char text[1024];
     bg_status status;
     bool sound;
 
     snprintf(text, sizeof text, "%s", bg_last_error());
-    status = bg__mark(capture, &call->end_node, &sound);
-    bg__fail_restore(text);
-    return status == BG_OK && was_sound && !sound ? blame_inlined(capture, call, body) : body;
+    status = bg__marks_add(capture, &call->end_node, &sound);
+    bg__error_set_text(text);
+    return status == BG_OK && was_sound && !sound ? fail_inlined_call(capture, call, body) : body;
 }
 
-static inline bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
+static inline bg_status end_inline_call(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
 {
     bg_status status;
     bool sound;
 
     call->end_segment = capture->graph->segment_count;
     if (body != BG_OK)
-        return end_failed_inline(capture, call, body, was_sound);
-    BG__TRY(bg__mark(capture, &call->end_node, &sound));
+        return end_failed_inline_call(capture, call, body, was_sound);
+    BG__TRY(bg__marks_add(capture, &call->end_node, &sound));
     if (was_sound && !sound)
-        return blame_inlined(capture, call, BG_OK);
-    BG__TRY(bg__noted_call(capture->graph, call, NULL, args));
+        return fail_inlined_call(capture, call, BG_OK);
+    BG__TRY(bg__graph_record_call_tensors(capture->graph, call, NULL, args));
     if (capture->level > 0)
-        BG__TRY(bg__compile_note_call(capture, call));
+        BG__TRY(bg__compile_add_call(capture, call));
 done:
     return status;
 }
 
-static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+static bg_status capture_inline_call(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
 {
     bg_status status;
     bool sound;
 
-    BG__TRY(begin_inline(capture, call, stream, &sound));
+    BG__TRY(begin_inline_call(capture, call, stream, &sound));
     status = bg__call_run(call, call->op->body, args, stream);
     if (!capture->aborted)
-        status = end_inline(capture, call, args, status, sound);
+        status = end_inline_call(capture, call, args, status, sound);
 done:
     if (status != BG_OK)
-        bg__call_blame(call, status);
+        bg__error_add_call(call, status);
     return status;
 }
 
 /* Runs a call in a pass that captures nothing. Failures and waits inside an eager body do not affect the pass. */
-static bg_status run_eagerly(const at_break *at, cudaStream_t stream)
+static bg_status run_in_pass(const break_call *at, cudaStream_t stream)
 {
     bg__call *call = at->call;
     bg__body_scope scope;
@@ -222,32 +223,32 @@ static bg_status run_eagerly(const at_break *at, cudaStream_t stream)
 
     if (!at->eager) {
         bg__call_rewind(call);
-        return bg__call_run_watched(call, at->args, stream);
+        return bg__call_run_observed(call, at->args, stream);
     }
     scope = bg__body_enter(bg__thread_self()->phase, call);
-    status = bg__call_run_watched(call, at->args, stream);
+    status = bg__call_run_observed(call, at->args, stream);
     bg__body_leave(scope);
     if (status == BG_OK) {
-        status = end_left_capture(stream);
+        status = end_leftover_capture(stream);
         if (status != BG_OK)
-            bg__call_blame(call, status);
+            bg__error_add_call(call, status);
     }
     return status;
 }
 
-static bg_status run_inline(bg_capture *capture, const at_break *at, cudaStream_t stream)
+static bg_status run_call(bg_capture *capture, const break_call *at, cudaStream_t stream)
 {
-    return capture->eager ? run_eagerly(at, stream) : capture_inline(capture, at->call, stream, at->args);
+    return capture->eager ? run_in_pass(at, stream) : capture_inline_call(capture, at->call, stream, at->args);
 }
 
 static bg_status run_at_barrier(bg_capture *capture, void *user)
 {
-    return run_inline(capture, user, capture->origin);
+    return run_call(capture, user, capture->origin);
 }
 
 /* Returns the call of this capture whose body makes the next call; outside any body, the root. Calls of other passes do
  * not count. */
-static bg__call *parent_in(const bg_capture *capture)
+static bg__call *find_parent_call(const bg_capture *capture)
 {
     bg__call *root = &capture->graph->root, *around = bg__thread_self()->call;
     for (const bg__call *call = around; call != NULL && call->recorded; call = call->parent)
@@ -258,9 +259,9 @@ static bg__call *parent_in(const bg_capture *capture)
 
 /* Replaces the caller's closure by a copy that the graph owns, since captured work and replays outlive the closure. An
  * eager pass runs the call now, and has no replays. */
-static bg_status keep_closure(bg_capture *capture, const bg__call *call, void *args)
+static bg_status copy_closure(bg_capture *capture, const bg__call *call, void *args)
 {
-    bg__region_args *region = bg__region_of(call->op, args);
+    bg__region_args *region = bg__region_get_args(call->op, args);
     void *kept = NULL;
     bg_status status;
 
@@ -275,7 +276,7 @@ static bg_status keep_closure(bg_capture *capture, const bg__call *call, void *a
     capture->graph->keeps |= status == BG_OK;
 done:
     if (status != BG_OK)
-        bg__call_blame(call, status);
+        bg__error_add_call(call, status);
     return status;
 }
 
@@ -283,26 +284,26 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
                                  const bg_site *site)
 {
     bg__call *call;
-    at_break at;
+    break_call at;
     bg_status status;
 
-    BG__TRY(bg__call_enter(parent_in(capture), op, site, &call));
-    BG__TRY(keep_closure(capture, call, args));
-    at = (at_break){call, args,
-                    capture->debug == BG_DEBUG_OPS ||
-                        bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager)};
+    BG__TRY(bg__call_find_or_add(find_parent_call(capture), op, site, &call));
+    BG__TRY(copy_closure(capture, call, args));
+    at = (break_call){call, args,
+                      capture->debug == BG_DEBUG_OPS ||
+                          bg__override_is_eager(capture->override, call, op->eager && !capture->options.inline_eager)};
     call->eager = at.eager || capture->eager;
     call->segment = capture->graph->segment_count;
     if (at.eager && !capture->eager) {
-        bg__pending_note();
+        bg__foreign_error_note();
         status = bg__capture_break(capture, call, run_at_break, &at);
     } else if (at.eager || op->eager) {
         status = bg__capture_barrier(capture, run_at_barrier, &at);
     } else {
-        status = run_inline(capture, &at, stream);
+        status = run_call(capture, &at, stream);
     }
     if (status != BG_OK || capture->aborted)
-        bg__outputs_forget(call, args);
+        bg__outputs_clear_bridges(call, args);
 done:
     return status;
 }
@@ -310,7 +311,7 @@ done:
 static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_status *status)
 {
     bg_current_phase(); /* notices that another thread ended this one's capture */
-    if (!bg__captured_has(stream))
+    if (!bg__capturing_streams_has(stream))
         return false;
     *status = bg__fail(BG_ERROR_WRONG_THREAD,
                        "%s: the stream takes part in another thread's capture; make this call in that thread", what);
@@ -319,34 +320,34 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
 
 static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status)
 {
-    bg_capture *capture = bg__live_here();
+    bg_capture *capture = bg__thread_pass_or_capture();
     bg__stream_kind kind = BG__FORKED;
 
     if (capture == NULL || capture->in_body)
         return refuse_other_threads(stream, op->name, status);
-    *status = bg__capture_check(capture);
+    *status = bg__capture_check_open(capture);
     if (*status == BG_OK && stream != capture->origin)
-        *status = bg__capture_claim(capture, stream, site, &kind);
+        *status = bg__capture_resolve_stream(capture, stream, site, &kind);
     if (*status != BG_OK)
         return true;
     if (kind == BG__OUTSIDE || (kind == BG__FOREIGN && !capture->options.foreign_inline))
         return false;
     if (kind == BG__FOREIGN) {
-        bg__pending_note();
-        *status = bg__call_plain(op, stream, args, site, true);
+        bg__foreign_error_note();
+        *status = bg__call_run_plain(op, stream, args, site, true);
         return true;
     }
-    bg__capture_enter(capture);
-    *status = bg__capture_leave(capture, call_in_capture(capture, op, stream, args, site));
+    bg__capture_begin_call(capture);
+    *status = bg__capture_end_call(capture, call_in_capture(capture, op, stream, args, site));
     return true;
 }
 
 static void capture_op_failed(bg_status status)
 {
-    bg_capture *capture = bg__live_here();
+    bg_capture *capture = bg__thread_pass_or_capture();
     if (capture == NULL || capture->in_body || capture->aborted)
         return;
-    bg__pending_note();
+    bg__foreign_error_note();
     bg__capture_fail(capture, status);
 }
 
@@ -359,11 +360,11 @@ static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, cons
     bg__stream_kind kind;
     bg_status status;
 
-    BG__TRY(bg__capture_check(capture));
-    BG__TRY(bg__capture_claim(capture, stream, site, &kind));
+    BG__TRY(bg__capture_check_open(capture));
+    BG__TRY(bg__capture_resolve_stream(capture, stream, site, &kind));
     if (kind != BG__FORKED)
         goto done;
-    if (!capture->eager && bg__override_breakable(capture->override) && !capture->options.inline_eager)
+    if (!capture->eager && bg__override_allows_breaks(capture->override) && !capture->options.inline_eager)
         BG__TRY(bg__capture_break(capture, NULL, NULL, NULL));
     else
         BG__TRY(bg__capture_barrier(capture, NULL, NULL));
@@ -373,10 +374,10 @@ done:
 
 bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
 {
-    bg_capture *capture = bg__live_here();
+    bg_capture *capture = bg__thread_pass_or_capture();
     bg_status status = BG_OK;
 
-    bg__pending_note();
+    bg__foreign_error_note();
     if (capture != NULL && capture->in_body)
         capture = NULL;
     if (stream == NULL)
@@ -384,16 +385,17 @@ bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
     else if (capture == NULL)
         refuse_other_threads(stream, "bg_break", &status);
     else {
-        bg__capture_enter(capture);
+        bg__capture_begin_call(capture);
         status = break_in_capture(capture, stream, site);
     }
-    if (status != BG_OK && !bg__fail_is_placed()) {
-        bg__fail_where("bg_break at %s:%d", site && site->file ? site->file : "unknown file", site ? site->line : 0);
-        bg__fail_set_placed();
+    if (status != BG_OK && !bg__error_has_location()) {
+        bg__error_add_location("bg_break at %s:%d", site && site->file ? site->file : "unknown file",
+                               site ? site->line : 0);
+        bg__error_set_located();
     }
     if (status != BG_OK && capture != NULL && !capture->aborted)
         bg__capture_fail(capture, status);
     if (capture != NULL && stream != NULL)
-        status = bg__capture_leave(capture, status);
+        status = bg__capture_end_call(capture, status);
     return status;
 }

@@ -9,17 +9,17 @@
 
 enum { WORKERS_MAX = 64 };
 
-bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from)
+bg_status bg__capture_options_copy(bg_capture_options *to, const bg_capture_options *from)
 {
     *to = (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
     if (from == NULL)
         return BG_OK;
-    return bg__sized_take(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
-                          "BG_CAPTURE_OPTIONS_INIT");
+    return bg__struct_copy_in(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
+                              "BG_CAPTURE_OPTIONS_INIT");
 }
 
 /* "1,2,4" */
-static bool are_sizes(const char *text)
+static bool is_size_list(const char *text)
 {
     for (;; text++) {
         char *end;
@@ -53,7 +53,7 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
                         options->expect_breaks);
     if (options->level < BG_LEVEL_FROM_ENV || options->level >= BG_LEVEL_COUNT)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.level is %d, which is not a bg_level", options->level);
-    if (options->compile_sizes != NULL && !are_sizes(options->compile_sizes))
+    if (options->compile_sizes != NULL && !is_size_list(options->compile_sizes))
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "options.compile_sizes is \"%s\"; allowed are numbers of rows, as in \"1,2,4\", and NULL, for "
                         "all",
@@ -74,7 +74,7 @@ bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
         BG__TRY(bg__env_choice("BG_DEBUG", &index));
         capture->debug = (bg_debug)(BG_DEBUG_OFF + index);
     }
-    if (!bg__override_breakable(capture->override) &&
+    if (!bg__override_allows_breaks(capture->override) &&
         (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
                  "BG_BREAKABLE=0 captures everything, but the debug mode %s runs everything eagerly; unset one of them",
@@ -90,8 +90,8 @@ done:
 
 /* Returns why the check is impossible; NULL: it is possible. Poison replays eager bodies, so it needs a capture that
  * launches; recapture captures twice, and the extra capture would take memory of options.pool. A runner releases that
- * memory (bg__around), and checks poison when it has a batch. */
-static const char *find_obstacle(const bg_capture *capture, unsigned check, bool whole, bool of_runner)
+ * memory (bg__bucket_hooks), and checks poison when it has a batch. */
+static const char *find_check_obstacle(const bg_capture *capture, unsigned check, bool whole, bool of_runner)
 {
     if (capture->debug == BG_DEBUG_FORWARD)
         return "BG_DEBUG=forward captures nothing";
@@ -131,9 +131,9 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_run
     if (bg__thread_self()->in_tool)
         capture->checks &= ~(unsigned)BG__CHECK_GRAPH;
     capture->graph->watched = capture->checks & (BG__CHECK_REPLAY | BG__CHECK_GRAPH);
-    capture->graph->careful = capture->checks != 0 || capture->debug != BG_DEBUG_OFF;
+    capture->graph->checks_each_replay = capture->checks != 0 || capture->debug != BG_DEBUG_OFF;
     for (size_t i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
-        const char *why = find_obstacle(capture, of_pass[i], whole, of_runner);
+        const char *why = find_check_obstacle(capture, of_pass[i], whole, of_runner);
         if ((capture->checks & of_pass[i]) != 0 && why != NULL)
             drop_check(capture, of_pass[i], why);
     }

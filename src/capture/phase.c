@@ -5,7 +5,7 @@ bg_phase bg_current_phase(void)
 {
     bg__thread *self = bg__thread_self();
     /* Another thread may have ended the capture. */
-    if (self->phase == BG_PHASE_CAPTURE && bg__live_captured() == NULL)
+    if (self->phase == BG_PHASE_CAPTURE && bg__thread_capture() == NULL)
         self->phase = BG_PHASE_PLAIN;
     return self->phase;
 }

@@ -14,7 +14,7 @@ bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t coun
     if (state->saved == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu state tensors", count);
     for (size_t i = 0; i < count; i++) {
-        bg__saved *saved = &state->saved[i];
+        bg__saved_tensor *saved = &state->saved[i];
         if (!bg__tensor_is_valid(&tensors[i]))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s[%zu] is not a valid tensor: dtype %d, rank %d", what, i,
                             (int)tensors[i].dtype, tensors[i].rank);
@@ -34,20 +34,20 @@ done:
 
 bg_status bg__state_restore(const bg__state *state, cudaStream_t stream)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status = BG_OK;
 
     if (state->count == 0)
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     for (size_t i = 0; i < state->count; i++) {
-        const bg__saved *saved = &state->saved[i];
+        const bg__saved_tensor *saved = &state->saved[i];
         if (saved->copy != NULL)
             BG__TRY_CUDA(cudaMemcpyAsync(saved->data, saved->copy, saved->bytes, cudaMemcpyDefault, stream));
     }
     BG__TRY_CUDA(cudaStreamSynchronize(stream)); /* the copies are freed next */
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 

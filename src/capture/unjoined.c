@@ -7,16 +7,16 @@
 #include <string.h>
 
 /* The nodes and edges of the open segment; the arrays are reused for the next one. */
-struct bg__survey {
+struct bg__open_segment {
     cudaGraphNode_t *nodes;
     size_t node_count, node_capacity;
     bg__edges edges;
     cudaGraphNode_t *frontier; /* the nodes that the origin's next node would wait for */
     size_t frontier_count, frontier_capacity;
 };
-typedef struct bg__survey survey;
+typedef struct bg__open_segment open_segment;
 
-static bool has(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node)
+static bool contains_node(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node)
 {
     for (size_t i = 0; i < count; i++)
         if (nodes[i] == node)
@@ -31,24 +31,24 @@ static int compare_node_addresses(const void *a, const void *b)
 }
 
 /* edges.from must be sorted. */
-static bool is_leaf(const survey *s, cudaGraphNode_t node)
+static bool is_leaf(const open_segment *s, cudaGraphNode_t node)
 {
     return s->edges.count == 0 ||
            bsearch(&node, s->edges.from, s->edges.count, sizeof node, compare_node_addresses) == NULL;
 }
 
 /* Grows an array that is about to be filled anew; several arrays share one capacity. */
-static bg_status resize(void *array, size_t count, size_t element)
+static bg_status resize_array(void *array, size_t count, size_t element)
 {
     size_t capacity = 0;
-    return bg__grow(array, &capacity, count, element, "nodes");
+    return bg__array_grow(array, &capacity, count, element, "nodes");
 }
 
-static bg_status copy_frontier(survey *s, const cudaGraphNode_t *nodes, size_t count)
+static bg_status copy_frontier(open_segment *s, const cudaGraphNode_t *nodes, size_t count)
 {
     bg_status status = BG_OK;
     if (count > s->frontier_capacity) {
-        BG__TRY(resize(&s->frontier, count, sizeof *nodes));
+        BG__TRY(resize_array(&s->frontier, count, sizeof *nodes));
         s->frontier_capacity = count;
     }
     if (count > 0)
@@ -59,7 +59,7 @@ done:
 }
 
 /* CUDA lists all nodes in one call if the array is larger than needed. */
-static bg_status list_nodes(survey *s, cudaGraph_t graph)
+static bg_status list_nodes(open_segment *s, cudaGraph_t graph)
 {
     bg_status status = BG_OK;
     for (;;) {
@@ -70,7 +70,7 @@ static bg_status list_nodes(survey *s, cudaGraph_t graph)
             goto done;
         BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &s->node_count));
         s->node_capacity = 2 * s->node_count + 64;
-        BG__TRY(resize(&s->nodes, s->node_capacity, sizeof *s->nodes));
+        BG__TRY(resize_array(&s->nodes, s->node_capacity, sizeof *s->nodes));
     }
 done:
     return status;
@@ -78,7 +78,7 @@ done:
 
 /* Whether the nodes are one chain that ends with the origin's last node, as in most segments: then no work is
  * unjoined. */
-static bool is_chain(const survey *s)
+static bool is_chain(const open_segment *s)
 {
     if (s->node_count == 0)
         return true;
@@ -90,18 +90,18 @@ static bool is_chain(const survey *s)
     return true;
 }
 
-static bg_status survey_capture(const bg_capture *capture, survey *s, bool *chain)
+static bg_status read_open_segment(const bg_capture *capture, open_segment *s, bool *chain)
 {
     CUstreamCaptureStatus capturing;
     const CUgraphNode *frontier = NULL;
-    bg__capture_info info;
+    bg__capture_info_function info;
     CUgraph graph = NULL;
     size_t count = 0;
     bg_status status;
 
     *chain = true;
     s->node_count = 0;
-    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY(bg__driver_find_capture_info(&info));
     BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
     if (capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         goto done; /* the end of the capture reports why */
@@ -115,7 +115,7 @@ done:
     return status;
 }
 
-void bg__survey_free(struct bg__survey *s)
+void bg__open_segment_free(struct bg__open_segment *s)
 {
     if (s == NULL)
         return;
@@ -127,13 +127,13 @@ void bg__survey_free(struct bg__survey *s)
 
 /* ---- names ---- */
 
-typedef struct writer {
+typedef struct text_writer {
     char *text;
     size_t bytes, used;
-} writer;
+} text_writer;
 
-static void write_text(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void write_text(writer *w, const char *format, ...)
+static void write_text(text_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void write_text(text_writer *w, const char *format, ...)
 {
     va_list arguments;
     int length;
@@ -145,11 +145,11 @@ static void write_text(writer *w, const char *format, ...)
 }
 
 /* Returns NULL for an event or memory node, which may stay a leaf (NCCL leaves such event nodes). */
-static const char *kind_of(cudaGraphNode_t node)
+static const char *node_kind_text(cudaGraphNode_t node)
 {
     enum cudaGraphNodeType type;
     cudaError_t error = cudaGraphNodeGetType(node, &type);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess)
         return "a node";
     switch (type) {
@@ -162,22 +162,22 @@ static const char *kind_of(cudaGraphNode_t node)
 }
 
 /* Returns the name that CUDA has for the kernel; NULL: it has none, as some kernels of libraries. */
-static const char *kernel_name(cudaGraphNode_t node)
+static const char *read_kernel_name(cudaGraphNode_t node)
 {
     struct cudaKernelNodeParams params;
     const char *name = NULL;
-    bg__relaxed relaxed = bg__relax_to_release();
+    bg__relaxed_mode relaxed = bg__relaxed_mode_try_begin();
     cudaError_t error = cudaGraphKernelNodeGetParams(node, &params);
     if (error == cudaSuccess)
         error = cudaFuncGetName(&name, params.func);
-    bg__ignore(error);
-    bg__relax_end(relaxed);
+    bg__clear_cuda_error(error);
+    bg__relaxed_mode_end(relaxed);
     return error == cudaSuccess ? name : NULL;
 }
 
-static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
+static void write_node(text_writer *w, cudaGraphNode_t node, const char *kind)
 {
-    const char *name = strcmp(kind, "a kernel") == 0 ? kernel_name(node) : NULL;
+    const char *name = strcmp(kind, "a kernel") == 0 ? read_kernel_name(node) : NULL;
     char *demangled = name != NULL ? bg__demangle(name) : NULL;
 
     if (name != NULL)
@@ -190,7 +190,7 @@ static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 /* ---- blame ---- */
 
 /* Finds the member whose next work would wait for node; NULL: none. */
-static bg_status find_owner(const bg_capture *capture, cudaGraphNode_t node, const bg__member **owner)
+static bg_status find_member_of_node(const bg_capture *capture, cudaGraphNode_t node, const bg__member **owner)
 {
     enum cudaStreamCaptureStatus capturing;
     bg_status status = BG_OK;
@@ -201,16 +201,16 @@ static bg_status find_owner(const bg_capture *capture, cudaGraphNode_t node, con
         size_t count = 0;
         BG__TRY_CUDA(
             cudaStreamGetCaptureInfo(capture->members[i].stream, &capturing, NULL, NULL, &frontier, NULL, &count));
-        if (has(frontier, count, node))
+        if (contains_node(frontier, count, node))
             *owner = &capture->members[i];
     }
 done:
     return status;
 }
 
-static void blame_member(bg__unjoined *unjoined, const bg__member *member, cudaGraphNode_t node, const char *kind)
+static void report_member(bg__unjoined *unjoined, const bg__member *member, cudaGraphNode_t node, const char *kind)
 {
-    writer w = {unjoined->text, sizeof unjoined->text, 0};
+    text_writer w = {unjoined->text, sizeof unjoined->text, 0};
     write_text(&w, "stream %p, forked at %s:%d, has work that the origin stream does not wait for: ",
                (void *)member->stream, member->site.file ? member->site.file : "unknown file", member->site.line);
     write_node(&w, node, kind);
@@ -224,7 +224,7 @@ static void blame_member(bg__unjoined *unjoined, const bg__member *member, cudaG
 enum { NAMED_MAX = 3 };
 
 /* The message names the first few nodes, then the number of the others. */
-static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGraphNode_t node, const char *kind)
+static void report_untracked(bg__unjoined *unjoined, text_writer *w, int number, cudaGraphNode_t node, const char *kind)
 {
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;
     if (number >= NAMED_MAX)
@@ -235,26 +235,26 @@ static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGrap
     write_node(w, node, kind);
 }
 
-static bg_status blame_leaves(const bg_capture *capture, const survey *s, bg__unjoined *unjoined)
+static bg_status report_leaves(const bg_capture *capture, const open_segment *s, bg__unjoined *unjoined)
 {
-    writer w = {unjoined->text, sizeof unjoined->text, 0};
+    text_writer w = {unjoined->text, sizeof unjoined->text, 0};
     const bg__member *owner;
     bg_status status = BG_OK;
     int unseen = 0;
 
     for (size_t i = 0; i < s->node_count; i++) {
         const char *kind;
-        if (!is_leaf(s, s->nodes[i]) || has(s->frontier, s->frontier_count, s->nodes[i]))
+        if (!is_leaf(s, s->nodes[i]) || contains_node(s->frontier, s->frontier_count, s->nodes[i]))
             continue;
-        kind = kind_of(s->nodes[i]);
+        kind = node_kind_text(s->nodes[i]);
         if (kind == NULL)
             continue;
-        BG__TRY(find_owner(capture, s->nodes[i], &owner));
+        BG__TRY(find_member_of_node(capture, s->nodes[i], &owner));
         if (owner != NULL) {
-            blame_member(unjoined, owner, s->nodes[i], kind);
+            report_member(unjoined, owner, s->nodes[i], kind);
             goto done;
         }
-        blame_unseen(unjoined, &w, unseen++, s->nodes[i], kind);
+        report_untracked(unjoined, &w, unseen++, s->nodes[i], kind);
     }
     if (unseen > NAMED_MAX)
         write_text(&w, " and %d more", unseen - NAMED_MAX);
@@ -264,10 +264,10 @@ done:
     return status;
 }
 
-static bool trails(const void *user, cudaGraphNode_t node)
+static bool is_trailing_node(const void *user, cudaGraphNode_t node)
 {
-    const survey *s = user;
-    return is_leaf(s, node) && !has(s->frontier, s->frontier_count, node) && kind_of(node) == NULL;
+    const open_segment *s = user;
+    return is_leaf(s, node) && !contains_node(s->frontier, s->frontier_count, node) && node_kind_text(node) == NULL;
 }
 
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes)
@@ -279,17 +279,20 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t 
     *nodes = 0;
     unjoined->status = BG_OK;
     unjoined->text[0] = '\0';
-    if (capture->survey == NULL)
-        capture->survey = calloc(1, sizeof *capture->survey);
-    if (capture->survey == NULL)
+    if (capture->open_segment == NULL)
+        capture->open_segment = calloc(1, sizeof *capture->open_segment);
+    if (capture->open_segment == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of a segment");
-    BG__TRY(survey_capture(capture, capture->survey, &chain));
-    *nodes = capture->survey->node_count;
+    BG__TRY(read_open_segment(capture, capture->open_segment, &chain));
+    *nodes = capture->open_segment->node_count;
     /* A segment of write-backs alone is dropped: a call that began in it begins in the next one. */
-    count = bg__writeback_alone(capture->writebacks, capture->survey->node_count) ? 0 : capture->survey->node_count;
-    bg__marks_settle(capture, capture->survey->nodes, count, chain ? NULL : trails, capture->survey);
+    count = bg__writeback_is_whole_segment(capture->writebacks, capture->open_segment->node_count)
+                ? 0
+                : capture->open_segment->node_count;
+    bg__marks_resolve(capture, capture->open_segment->nodes, count, chain ? NULL : is_trailing_node,
+                      capture->open_segment);
     if (!chain)
-        BG__TRY(blame_leaves(capture, capture->survey, unjoined));
+        BG__TRY(report_leaves(capture, capture->open_segment, unjoined));
 done:
     return status;
 }

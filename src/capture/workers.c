@@ -52,7 +52,7 @@ static void wait_for_change(bg__workers *workers)
         pthread_cond_wait(&workers->changed, &workers->mutex);
 }
 
-static void *work(void *user)
+static void *run_worker(void *user)
 {
     bg__workers *workers = user;
     cudaError_t prepared = prepare_thread(workers->device);
@@ -72,7 +72,7 @@ static void *work(void *user)
         pthread_mutex_unlock(&workers->mutex);
         began = bg__now_ms();
         if (done.error == cudaSuccess)
-            done.error = bg__instantiate(done.graph, &done.exec);
+            done.error = bg__instantiate_graph(done.graph, &done.exec);
         done.ms = bg__now_ms() - began;
         pthread_mutex_lock(&workers->mutex);
         workers->jobs[number] = done;
@@ -91,7 +91,7 @@ bg_status bg__workers_start(bg__workers **result, int count, int device)
     workers->device = device;
     *result = workers;
     while (workers->thread_count < count) {
-        int error = pthread_create(&workers->threads[workers->thread_count], NULL, work, workers);
+        int error = pthread_create(&workers->threads[workers->thread_count], NULL, run_worker, workers);
         if (error != 0)
             return bg__fail(BG_ERROR_OUT_OF_MEMORY,
                             "worker thread %d of %d could not be started (error %d); lower "
@@ -102,11 +102,11 @@ bg_status bg__workers_start(bg__workers **result, int count, int device)
     return BG_OK;
 }
 
-bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph)
+bg_status bg__workers_submit(bg__workers *workers, cudaGraph_t graph)
 {
     bg_status status;
     pthread_mutex_lock(&workers->mutex);
-    BG__TRY(BG__GROW(workers->jobs, workers->job_count, workers->job_capacity, "segments"));
+    BG__TRY(BG__ARRAY_GROW(workers->jobs, workers->job_count, workers->job_capacity, "segments"));
     workers->jobs[workers->job_count++] = (job){.graph = graph};
     atomic_fetch_add(&workers->changes, 1);
     pthread_cond_signal(&workers->changed);
@@ -116,7 +116,7 @@ done:
 }
 
 /* Waits until all jobs are done; discard: drops the jobs that have not begun. */
-static void finish(bg__workers *workers, bool discard)
+static void join_threads(bg__workers *workers, bool discard)
 {
     pthread_mutex_lock(&workers->mutex);
     workers->closed = true;
@@ -132,12 +132,12 @@ static void finish(bg__workers *workers, bool discard)
 
 bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph)
 {
-    finish(workers, false);
+    join_threads(workers, false);
     for (int i = 0; i < workers->job_count; i++) {
         job *j = &workers->jobs[i];
         if (j->error != cudaSuccess) {
             bg_status status = bg__fail_cuda(j->error, "cudaGraphInstantiate");
-            bg__fail_where("segment %d of %s, in a worker thread", i, graph->name);
+            bg__error_add_location("segment %d of %s, in a worker thread", i, graph->name);
             return status;
         }
         graph->segments[i].exec = j->exec;
@@ -145,7 +145,7 @@ bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph)
         j->exec = NULL;
     }
     for (int i = 0; i < graph->step_count; i++)
-        if (graph->steps[i].kind == BG__LAUNCH)
+        if (graph->steps[i].kind == BG__STEP_LAUNCH)
             graph->steps[i].of.exec = graph->segments[graph->steps[i].place].exec;
     return BG_OK;
 }
@@ -154,7 +154,7 @@ void bg__workers_stop(bg__workers *workers)
 {
     if (workers == NULL)
         return;
-    finish(workers, true);
+    join_threads(workers, true);
     for (int i = 0; i < workers->job_count; i++)
         if (workers->jobs[i].exec != NULL)
             BG__RELEASE(cudaGraphExecDestroy(workers->jobs[i].exec));

@@ -8,7 +8,7 @@
 
 /* Without free descriptors, a joining rank still gets a second for its handshake, and rank 0 tries again every 20 ms.
  */
-enum { JOINING_MAX = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
+enum { JOINING_MAX = 32, HANDSHAKE_TIMEOUT_MS = 5000, HANDSHAKE_LEAST_MS = 1000, ACCEPT_RETRY_MS = 20, BODY_MAX = 512 };
 
 typedef struct joining_rank {
     int fd; /* -1: none */
@@ -22,7 +22,7 @@ typedef struct joining_rank {
 typedef struct acceptor {
     bg__link *link;
     const bg__job *job;
-    const bg__meeting *meeting;
+    const bg__rendezvous *meeting;
     int listener;
     char name[BG__NAME_MAX];
     double until_ms;
@@ -31,13 +31,13 @@ typedef struct acceptor {
     bg__failure failure; /* not BG_OK: the job has failed; sent to ranks that connect from now on */
 } acceptor;
 
-static void drop(joining_rank *one)
+static void drop_connection(joining_rank *one)
 {
-    bg__close(&one->fd);
+    bg__close_fd(&one->fd);
     bg__reader_free(&one->reader);
 }
 
-static void reject(acceptor *a, joining_rank *one, const char *why)
+static void reject_rank(acceptor *a, joining_rank *one, const char *why)
 {
     char peer[BG__NAME_MAX];
     bg__frame frame = {.type = BG__REFUSED};
@@ -45,7 +45,7 @@ static void reject(acceptor *a, joining_rank *one, const char *why)
     bg__peer_name(one->fd, peer);
     snprintf(a->refused, sizeof a->refused, "; rejected %s: %.90s", peer, why);
     (void)bg__frame_send(one->fd, &frame, 0); /* only if it can be sent at once */
-    drop(one);
+    drop_connection(one);
 }
 
 static bool is_missing(const bg__link *link, int rank)
@@ -53,7 +53,7 @@ static bool is_missing(const bg__link *link, int rank)
     return rank < link->size && (link->peers[rank].work < 0 || link->peers[rank].watch < 0);
 }
 
-static bool all_there(const bg__link *link)
+static bool all_joined(const bg__link *link)
 {
     for (int i = 1; i < link->size; i++)
         if (is_missing(link, i))
@@ -83,7 +83,7 @@ static void list_missing(const bg__link *link, char *text, size_t room)
 }
 
 /* A rank with the job's token that cannot join fails the job, which could never be complete. */
-static bg_status check_fit(const bg__hello *from)
+static bg_status check_version(const bg__hello *from)
 {
     bg__hello text = *from;
     text.version[sizeof text.version - 1] = '\0';
@@ -107,13 +107,13 @@ static bg_status check_size(const bg__hello *from, const bg__link *link)
 
 /* A rank that lost its watch connection before its work connection was made connects anew with both: close the old one.
  */
-static void forget_gone(bg__peer *peer)
+static void forget_gone_peer(bg__peer *peer)
 {
     bg__frame frame;
     if (peer->work >= 0 || peer->watch < 0 ||
         bg__frame_read(peer->watch, &peer->from_watch, &frame) == BG__READ_NOTHING)
         return;
-    bg__close(&peer->watch);
+    bg__close_fd(&peer->watch);
     bg__reader_free(&peer->from_watch);
 }
 
@@ -123,12 +123,12 @@ static void add_connection(acceptor *a, joining_rank *one, const bg__hello *from
     int *place = from->watch ? &peer->watch : &peer->work;
     bool another;
 
-    forget_gone(peer);
+    forget_gone_peer(peer);
     another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
     if (another || *place >= 0) {
         char why[64];
         snprintf(why, sizeof why, "there is already a rank %d of %d", from->rank, a->link->size);
-        reject(a, one, why);
+        reject_rank(a, one, why);
         return;
     }
     peer->instance = from->instance;
@@ -137,7 +137,7 @@ static void add_connection(acceptor *a, joining_rank *one, const bg__hello *from
     bg__reader_free(&one->reader);
 }
 
-static void send_to_all(bg__link *link, const bg__frame *frame)
+static void send_frame_to_all(bg__link *link, const bg__frame *frame)
 {
     for (int i = 1; i < link->size; i++)
         (void)bg__frame_send(link->peers[i].work, frame,
@@ -164,7 +164,7 @@ static void send_failure_to_all(const acceptor *a)
 static void reject_late(acceptor *a, joining_rank *one, const bg__hello *from)
 {
     send_failure(a, one->fd);
-    drop(one);
+    drop_connection(one);
     if (from->rank > 0 && from->rank < a->link->size)
         a->link->peers[from->rank].answered = true;
 }
@@ -182,7 +182,7 @@ static void send_or_drop(joining_rank *one, bg__frame_type type, const void *bod
 {
     const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
     if (!bg__frame_send(one->fd, &frame, 0)) /* a new connection always has room for so few bytes */
-        drop(one);
+        drop_connection(one);
 }
 
 /* The joining rank that connected first, except `but`; NULL: there is none. */
@@ -201,31 +201,31 @@ static joining_rank *find_oldest(acceptor *a, const joining_rank *but)
 static bg_status check_owner(acceptor *a, joining_rank *one)
 {
     joining_rank *other;
-    bg__owner owner;
+    bg__connection_owner owner;
     bg_status status;
     /* reading the table needs a descriptor: without one, close the oldest other connection */
     while ((status = bg__peer_owner(one->fd, &owner)) != BG_OK && (other = find_oldest(a, one)) != NULL)
-        drop(other);
+        drop_connection(other);
     if (status != BG_OK)
         goto done;
     if (bg__owner_may_join(owner, a->job->token != NULL))
         goto done;
     if (owner == BG__OWNER_UNKNOWN && bg__peer_is_gone(one->fd)) /* a process that has ended has no owner */
-        drop(one);
+        drop_connection(one);
     else
-        reject(a, one, owner == BG__OWNER_OTHER ? BG__REFUSED_USER : BG__REFUSED_STRANGER);
+        reject_rank(a, one, owner == BG__OWNER_OTHER ? BG__REFUSED_USER : BG__REFUSED_STRANGER);
 done:
     return status;
 }
 
-static bg_status challenge(acceptor *a, joining_rank *one, const bg__frame *frame)
+static bg_status send_challenge(acceptor *a, joining_rank *one, const bg__frame *frame)
 {
     uint32_t protocol;
     bg_status status = BG_OK;
-    if (!bg__hello_is(frame, &protocol)) {
-        drop(one);
+    if (!bg__hello_parse(frame, &protocol)) {
+        drop_connection(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
-        reject(a, one, BG__REFUSED_VERSION ", " BG_VERSION);
+        reject_rank(a, one, BG__REFUSED_VERSION ", " BG_VERSION);
     } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
@@ -238,24 +238,24 @@ done:
 
 static bg_status check_proof(const acceptor *a, const joining_rank *one, const bg__frame *frame, bool *proven)
 {
-    bg__proof theirs, right;
+    bg__handshake_proof theirs, right;
     bg_status status = BG_OK;
     *proven = false;
     if (frame->type != BG__PROOF || frame->bytes != sizeof theirs)
         return BG_OK;
     memcpy(&theirs, frame->body, sizeof theirs);
-    BG__TRY(bg__proof_make(a->job, BG__SIDE_RANK, &one->hello, &one->nonce, &right));
-    *proven = bg__proof_equal(&theirs, &right);
+    BG__TRY(bg__handshake_proof_make(a->job, BG__SIDE_RANK, &one->hello, &one->nonce, &right));
+    *proven = bg__handshake_proof_equal(&theirs, &right);
 done:
     return status;
 }
 
 /* Sends rank 0's proof: the rank then believes what rank 0 sends, refusals and failures too. */
-static bg_status prove(const acceptor *a, joining_rank *one)
+static bg_status send_proof(const acceptor *a, joining_rank *one)
 {
-    bg__proof own;
+    bg__handshake_proof own;
     bg_status status;
-    BG__TRY(bg__proof_make(a->job, BG__SIDE_RANK_0, &one->hello, &one->nonce, &own));
+    BG__TRY(bg__handshake_proof_make(a->job, BG__SIDE_RANK_0, &one->hello, &one->nonce, &own));
     send_or_drop(one, BG__PROOF, &own, sizeof own);
 done:
     return status;
@@ -269,12 +269,12 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
     bg_status status;
     BG__TRY(check_proof(a, one, frame, &proven));
     if (!proven) {
-        reject(a, one, BG__REFUSED_TOKEN);
+        reject_rank(a, one, BG__REFUSED_TOKEN);
         return BG_OK;
     }
     BG__TRY(check_owner(a, one));
     if (one->fd >= 0)
-        BG__TRY(prove(a, one));
+        BG__TRY(send_proof(a, one));
     if (one->fd < 0)
         return BG_OK;
     if (a->failure.status != BG_OK) {
@@ -282,10 +282,10 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
         return BG_OK;
     }
     if (from.port != (a->job->socket != NULL ? 0 : (uint32_t)a->job->port)) {
-        reject(a, one, "it was given another port for rank 0; set the same MASTER_PORT on all ranks");
+        reject_rank(a, one, "it was given another port for rank 0; set the same MASTER_PORT on all ranks");
         return BG_OK;
     }
-    BG__TRY(check_fit(&from));
+    BG__TRY(check_version(&from));
     BG__TRY(check_size(&from, a->link));
     add_connection(a, one, &from);
 done:
@@ -300,13 +300,13 @@ static bg_status continue_handshake(acceptor *a, joining_rank *one)
 {
     bg__frame frame;
     switch (bg__frame_read(one->fd, &one->reader, &frame)) {
-    case BG__READ_FRAME: return one->challenged ? check_joining_rank(a, one, &frame) : challenge(a, one, &frame);
+    case BG__READ_FRAME: return one->challenged ? check_joining_rank(a, one, &frame) : send_challenge(a, one, &frame);
     case BG__READ_NOTHING: return BG_OK;
-    default: drop(one); return BG_OK;
+    default: drop_connection(one); return BG_OK;
     }
 }
 
-static joining_rank *find_free(acceptor *a)
+static joining_rank *find_free_entry(acceptor *a)
 {
     for (int i = 0; i < JOINING_MAX; i++)
         if (a->joining[i].fd < 0)
@@ -316,15 +316,15 @@ static joining_rank *find_free(acceptor *a)
 
 /* There are no descriptors left: closes the oldest connection without a proof, but only after the time that a handshake
  * takes. */
-static bg_status make_room(acceptor *a, bg_status status)
+static bg_status make_room_for_descriptor(acceptor *a, bg_status status)
 {
     joining_rank *oldest = find_oldest(a, NULL);
     if (oldest == NULL)
         return status;
-    if (bg__now_ms() > oldest->until_ms - PATIENCE_MS + MOMENT_MS)
-        drop(oldest);
+    if (bg__now_ms() > oldest->until_ms - HANDSHAKE_TIMEOUT_MS + HANDSHAKE_LEAST_MS)
+        drop_connection(oldest);
     else
-        bg__pause(bg__now_ms() + ROOM_MS);
+        bg__sleep_until(bg__now_ms() + ACCEPT_RETRY_MS);
     return BG_OK;
 }
 
@@ -333,21 +333,21 @@ static bg_status accept_rank(acceptor *a)
 {
     joining_rank *place;
     int fd;
-    bg_status status = bg__accept(a->listener, &fd);
+    bg_status status = bg__accept_connection(a->listener, &fd);
     if (status != BG_OK)
-        return make_room(a, status);
+        return make_room_for_descriptor(a, status);
     if (fd < 0)
         return BG_OK;
-    place = find_free(a);
+    place = find_free_entry(a);
     if (place == NULL) {
         place = find_oldest(a, NULL);
-        drop(place);
+        drop_connection(place);
     }
-    *place = (joining_rank){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = BODY_MAX};
+    *place = (joining_rank){.fd = fd, .until_ms = bg__now_ms() + HANDSHAKE_TIMEOUT_MS, .reader.most = BODY_MAX};
     return BG_OK;
 }
 
-static bg_status fail_waiting(const acceptor *a, bg_status status, const char *why)
+static bg_status fail_missing_ranks(const acceptor *a, bg_status status, const char *why)
 {
     char missing[200];
     list_missing(a->link, missing, sizeof missing);
@@ -356,7 +356,7 @@ static bg_status fail_waiting(const acceptor *a, bg_status status, const char *w
 }
 
 /* A waiting rank sends nothing: a frame, or the end of its connection, is a failure. */
-static bg_status check_joined(const acceptor *a)
+static bg_status check_joined_ranks(const acceptor *a)
 {
     for (int i = 1; i < a->link->size && a->failure.status == BG_OK; i++) {
         bg__peer *peer = &a->link->peers[i];
@@ -365,7 +365,7 @@ static bg_status check_joined(const acceptor *a)
         if (peer->work < 0 || bg__frame_read(peer->work, &peer->from_work, &frame) == BG__READ_NOTHING)
             continue;
         snprintf(why, sizeof why, "rank %d ended before all ranks had joined", i);
-        return fail_waiting(a, BG_ERROR_RANKS, why);
+        return fail_missing_ranks(a, BG_ERROR_RANKS, why);
     }
     return BG_OK;
 }
@@ -383,16 +383,16 @@ static bg_status serve_joining_ranks(acceptor *a)
             who[count] = &a->joining[i];
             fds[count++] = (struct pollfd){a->joining[i].fd, POLLIN, 0};
         }
-    BG__TRY(bg__wait(fds, count, until));
+    BG__TRY(bg__poll(fds, count, until));
     for (size_t i = 1; i < count; i++) {
         if (fds[i].revents)
             BG__TRY(continue_handshake(a, who[i]));
         if (who[i]->fd >= 0 && bg__now_ms() >= who[i]->until_ms)
-            drop(who[i]);
+            drop_connection(who[i]);
     }
     if (fds[0].revents)
         BG__TRY(accept_rank(a));
-    status = check_joined(a);
+    status = check_joined_ranks(a);
 done:
     return status;
 }
@@ -421,35 +421,35 @@ static bg_status accept_until_complete(acceptor *a)
 {
     const bg__frame welcome = {.type = BG__WELCOME};
     bg_status status = BG_OK;
-    BG__TRY(bg__listen(a->meeting, &a->listener, a->name));
-    while (!all_there(a->link)) {
+    BG__TRY(bg__rendezvous_listen(a->meeting, &a->listener, a->name));
+    while (!all_joined(a->link)) {
         if (bg__now_ms() >= a->until_ms) {
             char why[64];
             snprintf(why, sizeof why, "rank 0 has waited %g s for the others to join", a->job->timeout);
-            status = fail_waiting(a, BG_ERROR_TIMEOUT, why);
+            status = fail_missing_ranks(a, BG_ERROR_TIMEOUT, why);
             goto done;
         }
         BG__TRY(serve_joining_ranks(a));
     }
-    send_to_all(a->link, &welcome);
+    send_frame_to_all(a->link, &welcome);
 done:
     return status == BG_OK ? BG_OK : end_job(a, status);
 }
 
 bg_status bg__accept_ranks(bg__link *link, const bg__job *job)
 {
-    bg__meeting meeting = {.found = NULL};
+    bg__rendezvous meeting = {.found = NULL};
     acceptor a = {
         .link = link, .job = job, .meeting = &meeting, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
     bg_status status = BG_OK;
     for (int i = 0; i < JOINING_MAX; i++)
         a.joining[i].fd = -1;
-    BG__TRY(bg__job_meeting(job, &meeting));
+    BG__TRY(bg__job_rendezvous(job, &meeting));
     status = accept_until_complete(&a);
 done:
     for (int i = 0; i < JOINING_MAX; i++)
-        drop(&a.joining[i]);
-    bg__stop_listening(&meeting, &a.listener);
-    bg__meeting_free(&meeting);
+        drop_connection(&a.joining[i]);
+    bg__rendezvous_stop_listening(&meeting, &a.listener);
+    bg__rendezvous_free(&meeting);
     return status;
 }

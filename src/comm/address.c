@@ -16,7 +16,7 @@
 
 /* ---- where ---------------------------------------------------------------------------------------------------- */
 
-bg_status bg__meeting_at(bg__meeting *meeting, const char *address, int port)
+bg_status bg__rendezvous_resolve(bg__rendezvous *meeting, const char *address, int port)
 {
     struct addrinfo hints = {
         .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -43,7 +43,7 @@ typedef struct path_address {
     struct sockaddr_un path;
 } path_address;
 
-bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path)
+bg_status bg__rendezvous_at_path(bg__rendezvous *meeting, const char *path)
 {
     path_address *made;
     if (strlen(path) >= sizeof made->path.sun_path)
@@ -64,22 +64,22 @@ bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path)
     return BG_OK;
 }
 
-const char *bg__meeting_path(const bg__meeting *meeting)
+const char *bg__rendezvous_path(const bg__rendezvous *meeting)
 {
     const struct addrinfo *found = meeting->found;
     return found != NULL && found->ai_family == AF_UNIX ? ((const path_address *)found)->path.sun_path : NULL;
 }
 
-void bg__meeting_free(bg__meeting *meeting)
+void bg__rendezvous_free(bg__rendezvous *meeting)
 {
-    if (bg__meeting_path(meeting) != NULL)
+    if (bg__rendezvous_path(meeting) != NULL)
         free(meeting->found);
     else if (meeting->found != NULL)
         freeaddrinfo(meeting->found);
     meeting->found = NULL;
 }
 
-bool bg__is_loopback(const struct sockaddr *address)
+bool bg__address_is_loopback(const struct sockaddr *address)
 {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
@@ -95,11 +95,11 @@ bool bg__is_loopback(const struct sockaddr *address)
     return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
 }
 
-bool bg__is_local(const bg__meeting *meeting)
+bool bg__rendezvous_is_local(const bg__rendezvous *meeting)
 {
     bool local = true;
     for (const struct addrinfo *found = meeting->found; found != NULL; found = found->ai_next)
-        local = local && bg__is_loopback(found->ai_addr);
+        local = local && bg__address_is_loopback(found->ai_addr);
     return local;
 }
 
@@ -117,54 +117,54 @@ void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, c
 
 /* A socket's file stays when its process is killed, and the path cannot be listened on before the file is removed.
  * Removes only a socket of this user on which no process listens. */
-static bool remove_stale(const struct addrinfo *at)
+static bool remove_stale_socket(const struct addrinfo *at)
 {
     const char *path = ((const path_address *)at)->path.sun_path;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct stat about;
     bool stale = fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == ECONNREFUSED &&
                  lstat(path, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == geteuid() && unlink(path) == 0;
-    bg__close(&fd);
+    bg__close_fd(&fd);
     return stale;
 }
 
-static bool bind_at(int fd, const struct addrinfo *at)
+static bool bind_address(int fd, const struct addrinfo *at)
 {
     if (bind(fd, at->ai_addr, at->ai_addrlen) == 0)
         return true;
     if (errno != EADDRINUSE || at->ai_family != AF_UNIX)
         return false;
-    if (remove_stale(at))
+    if (remove_stale_socket(at))
         return bind(fd, at->ai_addr, at->ai_addrlen) == 0;
     errno = EADDRINUSE;
     return false;
 }
 
-static int listen_at(const struct addrinfo *at)
+static int listen_at_address(const struct addrinfo *at)
 {
     const int on = 1;
     int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind_at(fd, at) &&
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind_address(fd, at) &&
         listen(fd, SOMAXCONN) == 0)
         return fd;
     if (fd >= 0) {
         int error = errno;
-        bg__close(&fd);
+        bg__close_fd(&fd);
         errno = error;
     }
     return -1;
 }
 
-static const char *advice_to_listen(const bg__meeting *meeting, int error)
+static const char *advice_to_listen(const bg__rendezvous *meeting, int error)
 {
     if (error != EADDRINUSE)
         return "";
-    return bg__meeting_path(meeting) != NULL
+    return bg__rendezvous_path(meeting) != NULL
                ? "; another process uses this socket or left it behind: choose another BG_RANKS_SOCKET"
                : "; choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0";
 }
 
-bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX])
+bg_status bg__rendezvous_listen(const bg__rendezvous *meeting, int *fd, char text[BG__NAME_MAX])
 {
     struct sockaddr_storage own = {0};
     socklen_t bytes = sizeof own;
@@ -174,40 +174,40 @@ bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX
     *fd = -1;
     /* another process listens at this address, and ranks could find that process: do not use the next address */
     for (const struct addrinfo *at = meeting->found; at != NULL && *fd < 0 && error != EADDRINUSE; at = at->ai_next) {
-        *fd = listen_at(at);
+        *fd = listen_at_address(at);
         error = errno;
     }
     if (*fd < 0)
         return bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s: %s%s", meeting->name, bg__errno_text(error, why),
                         advice_to_listen(meeting, error));
-    if (bg__meeting_path(meeting) != NULL || getsockname(*fd, (struct sockaddr *)&own, &bytes) != 0)
+    if (bg__rendezvous_path(meeting) != NULL || getsockname(*fd, (struct sockaddr *)&own, &bytes) != 0)
         snprintf(text, BG__NAME_MAX, "%s", meeting->name);
     else
         bg__address_name(&own, bytes, text);
     return BG_OK;
 }
 
-void bg__stop_listening(const bg__meeting *meeting, int *fd)
+void bg__rendezvous_stop_listening(const bg__rendezvous *meeting, int *fd)
 {
-    const char *path = bg__meeting_path(meeting);
+    const char *path = bg__rendezvous_path(meeting);
     if (*fd >= 0 && path != NULL)
         (void)unlink(path); /* if this fails, the next job removes the file, since no process listens on it */
-    bg__close(fd);
+    bg__close_fd(fd);
 }
 
 /* Sends small messages at once, since a rank waits for each. If the option cannot be set, they are only late. */
-static void hurry(int fd)
+static void set_no_delay(int fd)
 {
     const int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-bg_status bg__accept(int listener, int *fd)
+bg_status bg__accept_connection(int listener, int *fd)
 {
     char why[BG__ERRNO_MAX];
     *fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (*fd >= 0)
-        hurry(*fd);
+        set_no_delay(*fd);
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         return bg__fail(BG_ERROR_IO, "rank 0 cannot accept ranks: %s", bg__errno_text(errno, why));
     return BG_OK;
@@ -227,18 +227,18 @@ static int connect_to(const struct addrinfo *to, double until_ms, int *fd)
         error = errno;
     if (error == EINPROGRESS || error == EINTR) {
         struct pollfd wait = {*fd, POLLOUT, 0};
-        while (!wait.revents && bg__now_ms() < until_ms && bg__wait(&wait, 1, until_ms) == BG_OK)
+        while (!wait.revents && bg__now_ms() < until_ms && bg__poll(&wait, 1, until_ms) == BG_OK)
             continue;
         error = ETIMEDOUT;
         if (wait.revents && getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
             error = errno;
     }
     if (error != 0)
-        bg__close(fd);
+        bg__close_fd(fd);
     return error;
 }
 
-bg_status bg__connect(const bg__meeting *meeting, double until_ms, int *fd)
+bg_status bg__rendezvous_connect(const bg__rendezvous *meeting, double until_ms, int *fd)
 {
     char why[BG__ERRNO_MAX];
     int error = 0;
@@ -246,7 +246,7 @@ bg_status bg__connect(const bg__meeting *meeting, double until_ms, int *fd)
     for (const struct addrinfo *to = meeting->found; to != NULL && *fd < 0; to = to->ai_next)
         error = connect_to(to, until_ms, fd);
     if (*fd >= 0)
-        hurry(*fd);
+        set_no_delay(*fd);
     else if (error == EMFILE || error == ENFILE || error == EACCES || error == EAFNOSUPPORT)
         return bg__fail(BG_ERROR_IO, "rank 0 at %s cannot be reached: %s", meeting->name, bg__errno_text(error, why));
     return BG_OK;

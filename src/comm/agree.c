@@ -11,7 +11,7 @@ typedef struct digest {
     char text[]; /* its beginning, without a final 0 */
 } digest;
 
-bg_status bg__agree_body(const char *what, const char *text, void **body, size_t *bytes)
+bg_status bg__agree_make_body(const char *what, const char *text, void **body, size_t *bytes)
 {
     size_t length = strlen(text), kept = length < TEXT_MAX ? length : TEXT_MAX;
     digest *mine = malloc(sizeof *mine + kept);
@@ -26,7 +26,7 @@ bg_status bg__agree_body(const char *what, const char *text, void **body, size_t
 }
 
 /* Writes the text from shortly before `from` on, on one line. */
-static void show(const char *text, size_t length, size_t from, char shown[SHOWN])
+static void show_excerpt(const char *text, size_t length, size_t from, char shown[SHOWN])
 {
     size_t start = from > BEFORE ? from - BEFORE : 0, used = (size_t)snprintf(shown, SHOWN, start > 0 ? "..." : "");
     while (start < length && used < SHOWN - 4) {
@@ -36,7 +36,7 @@ static void show(const char *text, size_t length, size_t from, char shown[SHOWN]
     snprintf(shown + used, SHOWN - used, start < length ? "..." : "");
 }
 
-bool bg__agree_same(const bg__frame *zero, const bg__frame *other, int rank, bg__failure *failure)
+bool bg__agree_compare(const bg__frame *zero, const bg__frame *other, int rank, bg__failure *failure)
 {
     digest a = {0, 0}, b = {0, 0};
     size_t a_kept = zero->bytes - sizeof a, b_kept = other->bytes - sizeof b, same = 0;
@@ -51,8 +51,8 @@ bool bg__agree_same(const bg__frame *zero, const bg__frame *other, int rank, bg_
         return true;
     while (same < a_kept && same < b_kept && a_text[same] == b_text[same])
         same++;
-    show(a_text, a_kept, same, a_shown);
-    show(b_text, b_kept, same, b_shown);
+    show_excerpt(a_text, a_kept, same, a_shown);
+    show_excerpt(b_text, b_kept, same, b_shown);
     snprintf(failure->text, sizeof failure->text, "the ranks differ at \"%s\": rank 0: \"%s\"; rank %d: \"%s\"",
              zero->what, a_shown, rank, b_shown);
     return false;

@@ -25,8 +25,8 @@ static bg_status ranks_any(void *user, const char *what, bool mine, bool *any)
     BG__NEED(what);
     BG__NEED(any);
     *any = mine;
-    if (bg__forked(comm))
-        return bg__forked_fail(comm, what);
+    if (bg__comm_is_forked(comm))
+        return bg__comm_fail_forked(comm, what);
     all = calloc((size_t)comm->link.size, 1);
     if (all == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for %d answers", what, comm->link.size);
@@ -41,7 +41,7 @@ done:
 static void retain(void *user)
 {
     bg_comm *comm = user;
-    if (bg__forked(comm)) {
+    if (bg__comm_is_forked(comm)) {
         comm->references++;
         return;
     }
@@ -63,26 +63,26 @@ static bg_status compare_replay(bg_comm *comm, const char *graph)
 static bg_status enter_replay(void *user, const char *graph, uint64_t replay, int steps)
 {
     bg_comm *comm = user;
-    bg_status status = bg__forked(comm) ? bg__forked_fail(comm, graph) : bg__link_check(&comm->link);
+    bg_status status = bg__comm_is_forked(comm) ? bg__comm_fail_forked(comm, graph) : bg__link_check(&comm->link);
     if (status == BG_OK && comm->ranks.compare_choices)
         status = compare_replay(comm, graph);
     if (status == BG_OK)
-        bg__track_enter(&comm->track, graph, replay, steps);
+        bg__replay_tracker_begin(&comm->track, graph, replay, steps);
     return status;
 }
 
 static bg_status step(void *user, int number, const char *text, cudaStream_t stream)
 {
     bg_comm *comm = user;
-    bg_status status = bg__forked(comm) ? bg__forked_fail(comm, text) : bg__link_check(&comm->link);
-    return status != BG_OK ? status : bg__track_step(&comm->track, number, text, stream);
+    bg_status status = bg__comm_is_forked(comm) ? bg__comm_fail_forked(comm, text) : bg__link_check(&comm->link);
+    return status != BG_OK ? status : bg__replay_tracker_step(&comm->track, number, text, stream);
 }
 
 static void leave(void *user)
 {
     bg_comm *comm = user;
-    if (!bg__forked(comm))
-        bg__track_leave(&comm->track);
+    if (!bg__comm_is_forked(comm))
+        bg__replay_tracker_end(&comm->track);
 }
 
 static void abort_all(void *user)
@@ -99,22 +99,22 @@ static void idle(void *user)
 /* ---- beginning and end ---------------------------------------------------------------------------------------- */
 
 /* Waits for replays in flight, or until the watchdog ends them. */
-static void drain(bg_comm *comm)
+static void wait_for_replays(bg_comm *comm)
 {
     double still;
-    while (!bg__link_failed(&comm->link) && bg__track_look(&comm->track, &still))
-        bg__pause(bg__now_ms() + 1);
+    while (!bg__link_failed(&comm->link) && bg__replay_tracker_query(&comm->track, &still))
+        bg__sleep_until(bg__now_ms() + 1);
 }
 
-static void finish(bg_comm *comm)
+static void destroy_comm(bg_comm *comm)
 {
-    drain(comm);
+    wait_for_replays(comm);
     bg__watchdog_stop(&comm->watchdog);
     if (bg__link_failed(&comm->link))
         bg__nccl_abort(comm);
     else
         bg__nccl_destroy(comm);
-    bg__track_free(&comm->track);
+    bg__replay_tracker_free(&comm->track);
     bg__link_free(&comm->link);
     free(comm);
 }
@@ -123,15 +123,15 @@ static void release_comm(void *user)
 {
     bg_comm *comm = user;
     bool last;
-    if (bg__forked(comm)) {
-        bg__forked_release(comm);
+    if (bg__comm_is_forked(comm)) {
+        bg__comm_release_forked(comm);
         return;
     }
     pthread_mutex_lock(&comm->link.lock);
     last = --comm->references == 0;
     pthread_mutex_unlock(&comm->link.lock);
     if (last)
-        finish(comm);
+        destroy_comm(comm);
 }
 
 static bg_status set_device(bg_comm *comm, const bg__job *job, bool choose)
@@ -192,7 +192,7 @@ static bg_status create_comm(bg_comm *comm, const bg__job *job, const bg_comm_op
     bg_status status = BG_OK;
     BG__TRY(bg__env_flag("BG_RANKS_COMPARE", &compare));
     BG__TRY(set_device(comm, job, options->set_device));
-    BG__TRY(bg__track_init(&comm->track));
+    BG__TRY(bg__replay_tracker_init(&comm->track));
     set_functions(comm, job, compare);
     status = join_ranks(comm, job);
 done:
@@ -209,10 +209,10 @@ bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options)
 
     BG__NEED(comm);
     *comm = NULL;
-    bg__pending_note();
+    bg__foreign_error_note();
     if (options != NULL)
-        BG__TRY(bg__sized_take(&taken, options, sizeof taken, sizeof taken, "options", "BG_COMM_OPTIONS_INIT"));
-    BG__TRY(bg__job_find(&job, &taken));
+        BG__TRY(bg__struct_copy_in(&taken, options, sizeof taken, sizeof taken, "options", "BG_COMM_OPTIONS_INIT"));
+    BG__TRY(bg__job_read(&job, &taken));
     made = calloc(1, sizeof *made);
     if (made == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a communicator");
@@ -221,13 +221,13 @@ bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options)
     made->track.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     status = bg__link_init(&made->link, &job);
     if (status == BG_OK)
-        status = bg__forked_init(made);
+        status = bg__comm_init_fork_check(made);
     if (status == BG_OK)
         status = create_comm(made, &job, &taken);
     if (status == BG_OK)
         *comm = made;
     else
-        finish(made);
+        destroy_comm(made);
 done:
     return status;
 }
@@ -237,8 +237,8 @@ void bg_comm_abort(bg_comm *comm, const char *why)
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
     if (comm == NULL)
         return;
-    if (bg__forked(comm)) {
-        (void)bg__forked_fail(comm, __func__); /* sets bg_last_error() */
+    if (bg__comm_is_forked(comm)) {
+        (void)bg__comm_fail_forked(comm, __func__); /* sets bg_last_error() */
         bg__warn("%s", bg_last_error());
         return;
     }
@@ -251,7 +251,7 @@ void bg_comm_destroy(bg_comm *comm)
 {
     if (comm == NULL)
         return;
-    if (!bg__forked(comm))
-        bg__link_leave(&comm->link);
+    if (!bg__comm_is_forked(comm))
+        bg__link_send_bye(&comm->link);
     release_comm(comm);
 }

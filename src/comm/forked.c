@@ -6,33 +6,34 @@
 #include <string.h>
 
 static unsigned forks; /* number of forks between the process that made the first communicator and this one */
-static int registered;
+static int register_error;
 
-static void note_fork(void)
+static void count_fork(void)
 {
     forks++;
 }
 
-static void watch_forks(void)
+static void register_fork_handler(void)
 {
-    registered = pthread_atfork(NULL, NULL, note_fork);
+    register_error = pthread_atfork(NULL, NULL, count_fork);
 }
 
-bg_status bg__forked_init(bg_comm *comm)
+bg_status bg__comm_init_fork_check(bg_comm *comm)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, register_fork_handler);
     comm->forks = forks;
-    return registered == 0 ? BG_OK
-                           : bg__fail(BG_ERROR_OUT_OF_MEMORY, "pthread_atfork failed: %s", strerror(registered));
+    return register_error == 0
+               ? BG_OK
+               : bg__fail(BG_ERROR_OUT_OF_MEMORY, "pthread_atfork failed: %s", strerror(register_error));
 }
 
-bool bg__forked(const bg_comm *comm)
+bool bg__comm_is_forked(const bg_comm *comm)
 {
     return comm->forks != forks;
 }
 
-bg_status bg__forked_fail(const bg_comm *comm, const char *call)
+bg_status bg__comm_fail_forked(const bg_comm *comm, const char *call)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "%s: the communicator is the parent's, rank %d of %d, and this process was forked from it; fork "
@@ -40,7 +41,7 @@ bg_status bg__forked_fail(const bg_comm *comm, const char *call)
                     call, comm->link.rank, comm->link.size);
 }
 
-void bg__forked_release(bg_comm *comm)
+void bg__comm_release_forked(bg_comm *comm)
 {
     if (--comm->references > 0)
         return;

@@ -12,7 +12,7 @@
 
 static const char magic[8] = "bgranks";
 
-static bg_status fill_randomly(void *bytes, size_t count)
+static bg_status fill_random_bytes(void *bytes, size_t count)
 {
     if (getrandom(bytes, count, 0) != (ssize_t)count)
         return bg__fail(BG_ERROR_IO, "getrandom failed: %s", strerror(errno));
@@ -27,10 +27,10 @@ bg_status bg__hello_make(const bg__job *job, bg__hello *hello)
                          .port = job->socket != NULL ? 0 : (uint32_t)job->port};
     memcpy(hello->magic, magic, sizeof magic);
     snprintf(hello->version, sizeof hello->version, "%s", BG_VERSION);
-    return fill_randomly(&hello->instance, sizeof hello->instance);
+    return fill_random_bytes(&hello->instance, sizeof hello->instance);
 }
 
-bool bg__hello_is(const bg__frame *frame, uint32_t *protocol)
+bool bg__hello_parse(const bg__frame *frame, uint32_t *protocol)
 {
     bg__hello begun = {.protocol = 0};
     if (frame->type != BG__HELLO || frame->bytes < offsetof(bg__hello, rank))
@@ -42,7 +42,7 @@ bool bg__hello_is(const bg__frame *frame, uint32_t *protocol)
 
 bg_status bg__nonce_make(bg__nonce *nonce)
 {
-    return fill_randomly(nonce, sizeof *nonce);
+    return fill_random_bytes(nonce, sizeof *nonce);
 }
 
 /* The data that a proof signs. */
@@ -52,10 +52,10 @@ typedef struct transcript {
     bg__nonce challenge;
 } transcript;
 
-static const char *const sides[] = {[BG__SIDE_RANK] = "rank", [BG__SIDE_RANK_0] = "rank 0"};
+static const char *const side_names[] = {[BG__SIDE_RANK] = "rank", [BG__SIDE_RANK_0] = "rank 0"};
 
-bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hello, const bg__nonce *challenge,
-                         bg__proof *proof)
+bg_status bg__handshake_proof_make(const bg__job *job, bg__handshake_side side, const bg__hello *hello,
+                                   const bg__nonce *challenge, bg__handshake_proof *proof)
 {
     transcript said = {.hello = *hello, .challenge = *challenge};
     unsigned int bytes = 0;
@@ -64,7 +64,7 @@ bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hel
     memset(proof, 0, sizeof *proof);
     if (job->token == NULL)
         return BG_OK;
-    snprintf(said.side, sizeof said.side, "%s", sides[side]);
+    snprintf(said.side, sizeof said.side, "%s", side_names[side]);
     if (HMAC(EVP_sha256(), job->token, (int)strlen(job->token), (const unsigned char *)&said, sizeof said, proof->bytes,
              &bytes) == NULL ||
         bytes != sizeof proof->bytes)
@@ -73,17 +73,17 @@ bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hel
     return BG_OK;
 }
 
-bool bg__proof_equal(const bg__proof *a, const bg__proof *b)
+bool bg__handshake_proof_equal(const bg__handshake_proof *a, const bg__handshake_proof *b)
 {
     return CRYPTO_memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
 /* ---- where ---------------------------------------------------------------------------------------------------- */
 
-static bg_status check_reach(const bg__job *job, const bg__meeting *meeting)
+static bg_status check_reachable_needs_token(const bg__job *job, const bg__rendezvous *meeting)
 {
     const char *address = job->rank == 0 && job->bind != NULL ? job->bind : job->address;
-    if (bg__is_local(meeting))
+    if (bg__rendezvous_is_local(meeting))
         return BG_OK;
     if (job->rank == 0 && job->bind == NULL)
         return bg__fail(
@@ -99,16 +99,16 @@ static bg_status check_reach(const bg__job *job, const bg__meeting *meeting)
     return BG_OK;
 }
 
-bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting)
+bg_status bg__job_rendezvous(const bg__job *job, bg__rendezvous *meeting)
 {
     bg_status status;
     if (job->token != NULL && strlen(job->token) >= BG__TOKEN_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the token has %zu bytes; BG_RANKS_TOKEN may have at most %d",
                         strlen(job->token), BG__TOKEN_MAX - 1);
     if (job->socket != NULL)
-        return bg__meeting_at_path(meeting, job->socket);
-    BG__TRY(bg__meeting_at(meeting, job->rank == 0 && job->bind != NULL ? job->bind : job->address, job->port));
-    status = check_reach(job, meeting);
+        return bg__rendezvous_at_path(meeting, job->socket);
+    BG__TRY(bg__rendezvous_resolve(meeting, job->rank == 0 && job->bind != NULL ? job->bind : job->address, job->port));
+    status = check_reachable_needs_token(job, meeting);
 done:
     return status;
 }

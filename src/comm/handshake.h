@@ -25,9 +25,9 @@ typedef struct bg__nonce {
     unsigned char bytes[32];
 } bg__nonce;
 
-typedef struct bg__proof {
+typedef struct bg__handshake_proof {
     unsigned char bytes[32];
-} bg__proof;
+} bg__handshake_proof;
 
 /* magic and protocol are first, whatever the protocol. No bytes between the members. */
 typedef struct bg__hello {
@@ -41,22 +41,22 @@ typedef struct bg__hello {
     bg__nonce nonce;
 } bg__hello;
 
-typedef enum bg__side { BG__SIDE_RANK, BG__SIDE_RANK_0 } bg__side;
+typedef enum bg__handshake_side { BG__SIDE_RANK, BG__SIDE_RANK_0 } bg__handshake_side;
 
 /* Makes the HELLO of a rank, except its nonce, which differs for each connection. */
 bg_status bg__hello_make(const bg__job *job, bg__hello *hello);
 /* Whether a frame is a HELLO, and of which protocol. The other members are valid only for BG__PROTOCOL. */
-bool bg__hello_is(const bg__frame *frame, uint32_t *protocol);
+bool bg__hello_parse(const bg__frame *frame, uint32_t *protocol);
 bg_status bg__nonce_make(bg__nonce *nonce);
 /* All zeros without a token: then only the owner of the connection decides who may join. */
-bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hello, const bg__nonce *challenge,
-                         bg__proof *proof);
+bg_status bg__handshake_proof_make(const bg__job *job, bg__handshake_side side, const bg__hello *hello,
+                                   const bg__nonce *challenge, bg__handshake_proof *proof);
 /* Compares in constant time. */
-bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
+bool bg__handshake_proof_equal(const bg__handshake_proof *a, const bg__handshake_proof *b);
 
 /* Where the job's ranks meet; on rank 0 that may be another address than for the others. Without a token only processes
  * of this user on this machine can be recognised: INVALID_ARGUMENT for any other address. */
-bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting);
+bg_status bg__job_rendezvous(const bg__job *job, bg__rendezvous *meeting);
 
 /* On rank 0 (accept.c): returns when all ranks have joined. */
 bg_status bg__accept_ranks(bg__link *link, const bg__job *job);

@@ -26,7 +26,7 @@ static const launcher launchers[] = {
 /* If the variable is not set, *number is unchanged. */
 static bg_status read_number(const char *variable, long least, long most, int *number)
 {
-    const char *value = bg__env(variable);
+    const char *value = bg__env_value(variable);
     char *end = NULL;
     long found;
     if (value == NULL)
@@ -43,9 +43,10 @@ static bg_status read_number(const char *variable, long least, long most, int *n
 static bg_status read_launcher(bg__job *job, const launcher *from)
 {
     bg_status status = BG_OK;
-    if (bg__env(from->rank) == NULL || bg__env(from->size) == NULL)
+    if (bg__env_value(from->rank) == NULL || bg__env_value(from->size) == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is set and %s is not; set both",
-                        bg__env(from->rank) ? from->rank : from->size, bg__env(from->rank) ? from->size : from->rank);
+                        bg__env_value(from->rank) ? from->rank : from->size,
+                        bg__env_value(from->rank) ? from->size : from->rank);
     BG__TRY(read_number(from->rank, 0, MOST_RANKS - 1, &job->rank));
     BG__TRY(read_number(from->size, 1, MOST_RANKS, &job->size));
     BG__TRY(read_number(from->local_rank, 0, MOST_RANKS - 1, &job->local_rank));
@@ -55,19 +56,19 @@ done:
 
 /* A batch script has SLURM_PROCID=0 but is not a task: it has no step id. Inside an allocation without a step, only the
  * number of tasks is set. */
-static bool is_there(const launcher *one)
+static bool is_launcher_set(const launcher *one)
 {
-    bool rank = bg__env(one->rank) != NULL, size = bg__env(one->size) != NULL;
-    bool task = bg__env("SLURM_STEP_ID") != NULL || bg__env("SLURM_JOB_ID") == NULL;
+    bool rank = bg__env_value(one->rank) != NULL, size = bg__env_value(one->size) != NULL;
+    bool task = bg__env_value("SLURM_STEP_ID") != NULL || bg__env_value("SLURM_JOB_ID") == NULL;
     return one->slurm ? rank && size && task : rank || size;
 }
 
-static bg_status find_ranks(bg__job *job, const bg_comm_options *options)
+static bg_status read_ranks(bg__job *job, const bg_comm_options *options)
 {
     bg_status status = BG_OK;
     *job = (bg__job){.rank = -1, .size = -1, .local_rank = -1};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers && job->rank < 0; i++)
-        if ((options->rank < 0 || options->size < 0) && is_there(&launchers[i]))
+        if ((options->rank < 0 || options->size < 0) && is_launcher_set(&launchers[i]))
             BG__TRY(read_launcher(job, &launchers[i]));
     job->rank = options->rank >= 0 ? options->rank : job->rank >= 0 ? job->rank : 0;
     job->size = options->size >= 0 ? options->size : job->size >= 0 ? job->size : 1;
@@ -86,9 +87,9 @@ done:
 }
 
 /* An empty text counts as not set, as for variables: an empty token would protect nothing. */
-static const char *either(const char *option, const char *variable)
+static const char *option_or_variable(const char *option, const char *variable)
 {
-    return option != NULL && *option != '\0' ? option : bg__env(variable);
+    return option != NULL && *option != '\0' ? option : bg__env_value(variable);
 }
 
 /* The socket of BG_RANKS_SOCKET; NULL if options or BG_RANKS_BIND name another place, or under torchrun: a torchrun
@@ -97,9 +98,9 @@ static const char *either(const char *option, const char *variable)
 static const char *find_socket(const bg_comm_options *options)
 {
     bool address = options->address != NULL && *options->address != '\0';
-    bool bind = either(options->bind, "BG_RANKS_BIND") != NULL;
-    bool torchrun = bg__env("TORCHELASTIC_RUN_ID") != NULL;
-    return options->port != 0 || address || bind || torchrun ? NULL : bg__env("BG_RANKS_SOCKET");
+    bool bind = option_or_variable(options->bind, "BG_RANKS_BIND") != NULL;
+    bool torchrun = bg__env_value("TORCHELASTIC_RUN_ID") != NULL;
+    return options->port != 0 || address || bind || torchrun ? NULL : bg__env_value("BG_RANKS_SOCKET");
 }
 
 /* torchrun itself uses MASTER_PORT. */
@@ -109,7 +110,7 @@ static bg_status find_port(bg__job *job, const bg_comm_options *options)
     job->port = options->port;
     if (job->port == 0) {
         BG__TRY(read_number("MASTER_PORT", 1, MOST_PORT - 1, &job->port));
-        job->port += job->port != 0 && bg__env("TORCHELASTIC_RUN_ID") != NULL;
+        job->port += job->port != 0 && bg__env_value("TORCHELASTIC_RUN_ID") != NULL;
     }
     if (job->port < 0 || job->port > MOST_PORT)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
@@ -122,16 +123,16 @@ done:
     return status;
 }
 
-bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
+bg_status bg__job_read(bg__job *job, const bg_comm_options *options)
 {
     bg_status status = BG_OK;
-    BG__TRY(find_ranks(job, options));
+    BG__TRY(read_ranks(job, options));
     job->socket = find_socket(options);
     BG__TRY(find_port(job, options));
-    job->address = either(options->address, "MASTER_ADDR");
+    job->address = option_or_variable(options->address, "MASTER_ADDR");
     job->address = job->address != NULL ? job->address : "127.0.0.1";
-    job->bind = either(options->bind, "BG_RANKS_BIND");
-    job->token = either(options->token, "BG_RANKS_TOKEN");
+    job->bind = option_or_variable(options->bind, "BG_RANKS_BIND");
+    job->token = option_or_variable(options->token, "BG_RANKS_TOKEN");
     BG__TRY(bg__env_number("BG_RANKS_TIMEOUT", &job->timeout));
     job->timeout = options->timeout > 0 ? options->timeout : job->timeout;
     job->watchdog = job->timeout;

@@ -13,6 +13,6 @@ typedef struct bg__job {
 } bg__job;
 
 /* Reads the job from the options, and from the environment what they leave open. */
-bg_status bg__job_find(bg__job *job, const bg_comm_options *options);
+bg_status bg__job_read(bg__job *job, const bg_comm_options *options);
 
 #endif

@@ -12,7 +12,7 @@ enum { RETRY_MS = 20, OWNER_MS = 3000 };
 typedef struct connector {
     bg__link *link;
     const bg__job *job;
-    bg__meeting meeting; /* resolved once, so that a resolver that fails later does not matter */
+    bg__rendezvous meeting; /* resolved once, so that a resolver that fails later does not matter */
     bg__hello own;
     double until_ms;
     const char *last; /* the result of the last attempt to connect, for the message of a timeout */
@@ -29,7 +29,7 @@ static const char no_answer[] = "connections are closed without an answer";
 
 static const char no_accept[] = "connections are not accepted";
 
-static const char *owner_text(bg__owner owner)
+static const char *describe_owner(bg__connection_owner owner)
 {
     return owner == BG__OWNER_OTHER ? "the process that listens there belongs to another user"
                                     : "whose process listens there is not known, and BG_RANKS_TOKEN is not set";
@@ -41,14 +41,14 @@ static bg_status check_owner(connector *c, int fd, bool *gone)
 {
     double until = bg__now_ms() + OWNER_MS;
     bg_status status = BG_OK;
-    if (bg__meeting_path(&c->meeting) != NULL)
+    if (bg__rendezvous_path(&c->meeting) != NULL)
         until = 0;
     else if (until > c->until_ms)
         until = c->until_ms;
     *gone = false;
     for (;;) {
         struct pollfd wait = {fd, POLLRDHUP, 0};
-        bg__owner owner;
+        bg__connection_owner owner;
         BG__TRY(bg__peer_owner(fd, &owner));
         if (bg__owner_may_join(owner, c->job->token != NULL))
             return BG_OK;
@@ -58,8 +58,8 @@ static bg_status check_owner(connector *c, int fd, bool *gone)
             return BG_OK;
         }
         if (bg__now_ms() >= until)
-            return fail_join(c, BG_ERROR_RANKS, owner_text(owner));
-        BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
+            return fail_join(c, BG_ERROR_RANKS, describe_owner(owner));
+        BG__TRY(bg__poll(&wait, 1, bg__now_ms() + RETRY_MS));
     }
 done:
     return status;
@@ -77,12 +77,12 @@ static const char *unproven_refusal(const char *what)
 
 /* Fails with the reason in a frame that came instead of the expected one. Before rank 0's proof only the fact of a
  * refusal is believed. */
-static bg_status take_refusal(const connector *c, const bg__frame *frame, bool proven)
+static bg_status fail_with_refusal(const connector *c, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
     if (frame->type == BG__REFUSED)
         return fail_join(c, BG_ERROR_RANKS, proven ? frame->what : unproven_refusal(frame->what));
-    if (!proven || !bg__failure_read(frame, &failure))
+    if (!proven || !bg__failure_parse(frame, &failure))
         return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
     return bg__fail(failure.status, "%s", failure.text);
 }
@@ -95,7 +95,7 @@ static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame
     bg_status status;
     while (bg__now_ms() < c->until_ms) {
         struct pollfd wait = {fd, POLLIN, 0};
-        BG__TRY(bg__wait(&wait, 1, c->until_ms));
+        BG__TRY(bg__poll(&wait, 1, c->until_ms));
         switch (bg__frame_read(fd, reader, &frame)) {
         case BG__READ_NOTHING: continue;
         case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
@@ -106,7 +106,7 @@ static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame
         case BG__READ_FRAME: break;
         }
         if (frame.type != type || frame.bytes != bytes)
-            return take_refusal(c, &frame, false);
+            return fail_with_refusal(c, &frame, false);
         memcpy(body, frame.body, bytes);
         return BG_OK;
     }
@@ -123,10 +123,10 @@ static void send_frame(connector *c, int fd, bg__frame_type type, const void *bo
         c->last = no_answer;
 }
 
-static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again)
+static bg_status do_handshake(connector *c, int fd, bg__reader *reader, bool *again)
 {
     bg__nonce challenge;
-    bg__proof own, right, theirs;
+    bg__handshake_proof own, right, theirs;
     bg_status status;
     BG__TRY(bg__nonce_make(&c->own.nonce));
     send_frame(c, fd, BG__HELLO, &c->own, sizeof c->own, again);
@@ -136,31 +136,31 @@ static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again
         BG__TRY(check_owner(c, fd, again));
     if (*again)
         return BG_OK;
-    BG__TRY(bg__proof_make(c->job, BG__SIDE_RANK, &c->own, &challenge, &own));
-    BG__TRY(bg__proof_make(c->job, BG__SIDE_RANK_0, &c->own, &challenge, &right));
+    BG__TRY(bg__handshake_proof_make(c->job, BG__SIDE_RANK, &c->own, &challenge, &own));
+    BG__TRY(bg__handshake_proof_make(c->job, BG__SIDE_RANK_0, &c->own, &challenge, &right));
     send_frame(c, fd, BG__PROOF, &own, sizeof own, again);
     if (!*again)
         BG__TRY(await_frame(c, fd, reader, BG__PROOF, &theirs, sizeof theirs, again));
-    if (!*again && !bg__proof_equal(&theirs, &right))
+    if (!*again && !bg__handshake_proof_equal(&theirs, &right))
         status = fail_join(c, BG_ERROR_RANKS, "the process that listens there does not have the job's token");
 done:
     return status;
 }
 
-static void hang_up(int *fd, bg__reader *reader)
+static void close_connection(int *fd, bg__reader *reader)
 {
-    bg__close(fd);
+    bg__close_fd(fd);
     bg__reader_free(reader);
 }
 
 /* *fd -1 and *again: no process listens yet. Else both sides have proved their identity. */
-static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader, bool *again)
+static bg_status open_connection(connector *c, bool watch, int *fd, bg__reader *reader, bool *again)
 {
     bg_status status = BG_OK;
     c->own.watch = watch;
-    BG__TRY(bg__connect(&c->meeting, c->until_ms, fd));
-    if (*fd >= 0 && bg__is_own_end(*fd))
-        bg__close(fd);
+    BG__TRY(bg__rendezvous_connect(&c->meeting, c->until_ms, fd));
+    if (*fd >= 0 && bg__is_self_connected(*fd))
+        bg__close_fd(fd);
     if (*fd < 0) {
         c->last = "no process listens there";
         *again = true;
@@ -168,10 +168,10 @@ static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader
     }
     BG__TRY(check_owner(c, *fd, again));
     if (!*again)
-        BG__TRY(handshake(c, *fd, reader, again));
+        BG__TRY(do_handshake(c, *fd, reader, again));
 done:
     if (status != BG_OK || *again)
-        hang_up(fd, reader);
+        close_connection(fd, reader);
     return status;
 }
 
@@ -190,7 +190,7 @@ static bg_status read_answer(connector *c, int fd, bg__reader *reader, bool *wel
         return BG_OK;
     }
     if (frame.type != BG__WELCOME || fd != c->link->peers[0].work)
-        return take_refusal(c, &frame, true);
+        return fail_with_refusal(c, &frame, true);
     *welcome = true;
     return BG_OK;
 }
@@ -207,7 +207,7 @@ static bg_status await_welcome(connector *c, bool *welcome, bool *again)
             status = fail_join(c, BG_ERROR_TIMEOUT, "rank 0 has not reported that all ranks have joined");
             goto done;
         }
-        BG__TRY(bg__wait(fds, 2, until));
+        BG__TRY(bg__poll(fds, 2, until));
         if (fds[0].revents)
             BG__TRY(read_answer(c, zero->work, &zero->from_work, welcome, again));
         else if (fds[1].revents)
@@ -222,17 +222,17 @@ static bg_status try_to_join(connector *c, bool *welcome)
     bg__peer *zero = &c->link->peers[0];
     bool again = false;
     bg_status status = BG_OK;
-    BG__TRY(introduce(c, true, &zero->watch, &zero->from_watch, &again));
+    BG__TRY(open_connection(c, true, &zero->watch, &zero->from_watch, &again));
     if (!again)
-        BG__TRY(introduce(c, false, &zero->work, &zero->from_work, &again));
+        BG__TRY(open_connection(c, false, &zero->work, &zero->from_work, &again));
     if (!again)
         BG__TRY(await_welcome(c, welcome, &again));
     if (again && zero->watch >= 0) /* the reason may arrive on this connection */
         BG__TRY(read_answer(c, zero->watch, &zero->from_watch, welcome, &again));
     if (again) {
-        hang_up(&zero->work, &zero->from_work);
-        hang_up(&zero->watch, &zero->from_watch);
-        bg__pause(bg__now_ms() + RETRY_MS);
+        close_connection(&zero->work, &zero->from_work);
+        close_connection(&zero->watch, &zero->from_watch);
+        bg__sleep_until(bg__now_ms() + RETRY_MS);
     }
 done:
     return status;
@@ -246,7 +246,7 @@ static bg_status join_rank_0(bg__link *link, const bg__job *job)
                    .last = "its address was still being resolved"};
     bool welcome = false;
     bg_status status = BG_OK;
-    BG__TRY(bg__job_meeting(job, &c.meeting));
+    BG__TRY(bg__job_rendezvous(job, &c.meeting));
     BG__TRY(bg__hello_make(job, &c.own));
     link->peers[0].from_work.most = sizeof(bg__failure); /* no more, before all have joined */
     while (!welcome) {
@@ -260,7 +260,7 @@ static bg_status join_rank_0(bg__link *link, const bg__job *job)
     }
 done:
     link->peers[0].from_work.most = BG__BODY_MAX;
-    bg__meeting_free(&c.meeting);
+    bg__rendezvous_free(&c.meeting);
     return status;
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define BG__ONE(name, text) +1
-enum { TELL_MS = 1000, BG__STATUSES = 0 BG_STATUS_MAP(BG__ONE) };
+enum { SEND_TIMEOUT_MS = 1000, BG__STATUSES = 0 BG_STATUS_MAP(BG__ONE) };
 #undef BG__ONE
 
 static void init_peers(bg__link *link)
@@ -29,7 +29,7 @@ bg_status bg__link_init(bg__link *link, const bg__job *job)
                        .size = job->size,
                        .timeout_ms = job->timeout * 1e3,
                        .failed_event = -1,
-                       .news_event = -1,
+                       .wake_event = -1,
                        .sending = PTHREAD_MUTEX_INITIALIZER,
                        .lock = PTHREAD_MUTEX_INITIALIZER};
     link->peers = calloc((size_t)job->size, sizeof *link->peers);
@@ -37,8 +37,8 @@ bg_status bg__link_init(bg__link *link, const bg__job *job)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the connections of %d ranks", job->size);
     init_peers(link);
     link->failed_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    link->news_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (link->failed_event < 0 || link->news_event < 0)
+    link->wake_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (link->failed_event < 0 || link->wake_event < 0)
         status = bg__fail(BG_ERROR_IO, "eventfd failed: %s", bg__errno_text(errno, why));
     return status;
 }
@@ -46,24 +46,24 @@ bg_status bg__link_init(bg__link *link, const bg__job *job)
 void bg__link_free(bg__link *link)
 {
     for (int i = 0; link->peers != NULL && i < link->size; i++) {
-        bg__close(&link->peers[i].work);
-        bg__close(&link->peers[i].watch);
+        bg__close_fd(&link->peers[i].work);
+        bg__close_fd(&link->peers[i].watch);
         bg__reader_free(&link->peers[i].from_work);
         bg__reader_free(&link->peers[i].from_watch);
     }
-    bg__close(&link->failed_event);
-    bg__close(&link->news_event);
+    bg__close_fd(&link->failed_event);
+    bg__close_fd(&link->wake_event);
     free(link->peers);
     link->peers = NULL;
 }
 
-int bg__link_peers(const bg__link *link)
+int bg__link_peer_count(const bg__link *link)
 {
     return link->rank == 0 ? link->size : 1;
 }
 
 /* Only a signal can interrupt it: the count never reaches its maximum. */
-static void raise_event(int fd)
+static void signal_event(int fd)
 {
     const uint64_t one = 1;
     ssize_t written;
@@ -72,26 +72,26 @@ static void raise_event(int fd)
     while (written < 0 && errno == EINTR);
 }
 
-void bg__link_news(bg__link *link)
+void bg__link_wake_watchdog(bg__link *link)
 {
-    raise_event(link->news_event);
+    signal_event(link->wake_event);
 }
 
-void bg__link_tell(bg__link *link, int rank, const bg__frame *frame)
+void bg__link_send(bg__link *link, int rank, const bg__frame *frame)
 {
     pthread_mutex_lock(&link->sending);
     /* if the rank has gone, its connection shows it */
-    (void)bg__frame_send(link->peers[rank].watch, frame, bg__now_ms() + TELL_MS);
+    (void)bg__frame_send(link->peers[rank].watch, frame, bg__now_ms() + SEND_TIMEOUT_MS);
     pthread_mutex_unlock(&link->sending);
 }
 
-static void tell_all(bg__link *link, const bg__frame *frame)
+static void send_to_peers(bg__link *link, const bg__frame *frame)
 {
-    for (int i = 0; i < bg__link_peers(link); i++)
-        bg__link_tell(link, i, frame);
+    for (int i = 0; i < bg__link_peer_count(link); i++)
+        bg__link_send(link, i, frame);
 }
 
-bool bg__failure_read(const bg__frame *frame, bg__failure *failure)
+bool bg__failure_parse(const bg__frame *frame, bg__failure *failure)
 {
     if (frame->type != BG__FAILED || frame->bytes != sizeof *failure)
         return false;
@@ -114,9 +114,9 @@ void bg__link_fail(bg__link *link, const bg__failure *failure)
     pthread_mutex_unlock(&link->lock);
     if (!first)
         return;
-    tell_all(link, &frame);
-    raise_event(link->failed_event);
-    bg__link_news(link);
+    send_to_peers(link, &frame);
+    signal_event(link->failed_event);
+    bg__link_wake_watchdog(link);
 }
 
 void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ...)
@@ -148,12 +148,12 @@ bool bg__link_await_failure(bg__link *link, double until_ms)
 {
     struct pollfd wait = {link->failed_event, POLLIN, 0};
     while (!wait.revents && bg__now_ms() < until_ms)
-        (void)bg__wait(&wait, 1, until_ms); /* the failure is checked below in any case */
+        (void)bg__poll(&wait, 1, until_ms); /* the failure is checked below in any case */
     return bg__link_failed(link);
 }
 
-void bg__link_leave(bg__link *link)
+void bg__link_send_bye(bg__link *link)
 {
     const bg__frame frame = {.type = BG__BYE};
-    tell_all(link, &frame);
+    send_to_peers(link, &frame);
 }

@@ -9,12 +9,12 @@
 
 #include <pthread.h>
 
-enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a short prefix */
+enum { BG__FAILURE_TEXT_MAX = 1000 }; /* what bg_last_error() holds, with a short prefix */
 
 typedef struct bg__failure {
     bg_status status;
     unsigned char loud; /* 1: each rank prints it to standard error */
-    char text[BG__SENTENCE_MAX];
+    char text[BG__FAILURE_TEXT_MAX];
 } bg__failure;
 
 typedef struct bg__peer {
@@ -35,7 +35,7 @@ typedef struct bg__link {
     void (*idle)(void *user); /* called now and then while an operation waits; may be NULL */
     void *idle_user;
     int failed_event; /* readable once there is a failure */
-    int news_event;   /* readable when the watchdog's thread must wake */
+    int wake_event;   /* readable when the watchdog's thread must wake */
     pthread_mutex_t sending;
     pthread_mutex_t lock; /* guards the members below */
     bool failed;
@@ -55,10 +55,10 @@ void bg__link_free(bg__link *link);
 bg_status bg__link_join(bg__link *link, const bg__job *job);
 
 /* The number of peers to which this rank may be connected: on rank 0 all, on the others only rank 0. */
-int bg__link_peers(const bg__link *link);
+int bg__link_peer_count(const bg__link *link);
 
 /* Reads the failure in a FAILED frame; false: the frame is of another type, or malformed. */
-bool bg__failure_read(const bg__frame *frame, bg__failure *failure);
+bool bg__failure_parse(const bg__frame *frame, bg__failure *failure);
 
 /* Sets the failure, unless there is one, and sends it to the connected ranks. */
 void bg__link_fail(bg__link *link, const bg__failure *failure);
@@ -71,8 +71,8 @@ bool bg__link_failed(bg__link *link);
 bool bg__link_await_failure(bg__link *link, double until_ms);
 
 /* Sends a frame to the watchdog's thread of a rank. */
-void bg__link_tell(bg__link *link, int rank, const bg__frame *frame);
-void bg__link_leave(bg__link *link);
-void bg__link_news(bg__link *link);
+void bg__link_send(bg__link *link, int rank, const bg__frame *frame);
+void bg__link_send_bye(bg__link *link);
+void bg__link_wake_watchdog(bg__link *link);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 1, GRACE_MS = 1000 };
+enum { POLL_MS = 1, GRACE_MS = 1000 };
 
 /* Detaches NCCL's communicator; the caller destroys or aborts it. */
-static ncclComm_t take_nccl(bg_comm *comm)
+static ncclComm_t detach_nccl(bg_comm *comm)
 {
     ncclComm_t nccl;
     pthread_mutex_lock(&comm->nccl_lock);
@@ -19,16 +19,16 @@ static ncclComm_t take_nccl(bg_comm *comm)
     return nccl;
 }
 
-static void end_nccl(bg_comm *comm, ncclResult_t (*how)(ncclComm_t nccl), const char *call)
+static void release_nccl(bg_comm *comm, ncclResult_t (*how)(ncclComm_t nccl), const char *call)
 {
-    ncclComm_t nccl = take_nccl(comm);
-    bg__relaxed relaxed;
+    ncclComm_t nccl = detach_nccl(comm);
+    bg__relaxed_mode relaxed;
     ncclResult_t result;
     if (nccl == NULL)
         return;
-    relaxed = bg__relax_to_release();
+    relaxed = bg__relaxed_mode_try_begin();
     result = how(nccl);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     if (result != ncclSuccess)
         bg__warn("%s failed on rank %d: %s; the resource may have leaked", call, comm->link.rank,
                  ncclGetErrorString(result));
@@ -36,12 +36,12 @@ static void end_nccl(bg_comm *comm, ncclResult_t (*how)(ncclComm_t nccl), const 
 
 void bg__nccl_abort(bg_comm *comm)
 {
-    end_nccl(comm, ncclCommAbort, "ncclCommAbort");
+    release_nccl(comm, ncclCommAbort, "ncclCommAbort");
 }
 
 void bg__nccl_destroy(bg_comm *comm)
 {
-    end_nccl(comm, ncclCommDestroy, "ncclCommDestroy");
+    release_nccl(comm, ncclCommDestroy, "ncclCommDestroy");
 }
 
 /* ncclInProgress and ncclSuccess are not failures. */
@@ -66,7 +66,7 @@ static bg_status fail_nccl(bg_comm *comm, ncclResult_t error, const char *call)
                     ncclGetLastError(NULL));
 }
 
-static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
+static bg_status share_nccl_id(bg_comm *comm, ncclUniqueId *id)
 {
     ncclUniqueId *all = calloc((size_t)comm->link.size, sizeof *all);
     ncclResult_t result = ncclSuccess;
@@ -90,7 +90,7 @@ static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
 
 /* If a rank stops or dies after it got the id, ncclCommInitRank waits forever and cannot be interrupted. So a thread
  * calls it, and is then abandoned. The thread uses only this struct. */
-typedef struct beginning {
+typedef struct nccl_init_call {
     int rank, size, device;
     ncclUniqueId id;
     pthread_mutex_t lock; /* guards the members below */
@@ -98,11 +98,11 @@ typedef struct beginning {
     ncclComm_t nccl;
     ncclResult_t result;
     char why[256];
-} beginning;
+} nccl_init_call;
 
 static void *run_nccl_init(void *data)
 {
-    beginning *b = data;
+    nccl_init_call *b = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     ncclComm_t nccl = NULL;
@@ -111,8 +111,8 @@ static void *run_nccl_init(void *data)
 
     /* Blocking, so that no call of the program's returns ncclInProgress. */
     config.blocking = 1;
-    bg__ignore(cudaSetDevice(b->device)); /* NCCL reports the failure, too */
-    bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
+    bg__clear_cuda_error(cudaSetDevice(b->device)); /* NCCL reports the failure, too */
+    bg__clear_cuda_error(cudaThreadExchangeStreamCaptureMode(&relaxed));
     result = ncclCommInitRankConfig(&nccl, b->size, b->id, b->rank, &config);
     pthread_mutex_lock(&b->lock);
     b->nccl = nccl;
@@ -129,7 +129,7 @@ static void *run_nccl_init(void *data)
     return NULL;
 }
 
-static bool is_over(beginning *b)
+static bool is_init_done(nccl_init_call *b)
 {
     bool over;
     pthread_mutex_lock(&b->lock);
@@ -139,17 +139,17 @@ static bool is_over(beginning *b)
 }
 
 /* false: the thread was abandoned, and the link has a failure. */
-static bool await_beginning(bg_comm *comm, beginning *b)
+static bool wait_for_init(bg_comm *comm, nccl_init_call *b)
 {
     double until = bg__now_ms() + comm->link.timeout_ms, grace = 0;
     bool over;
-    while (!is_over(b) && (grace <= 0 || bg__now_ms() < grace)) {
+    while (!is_init_done(b) && (grace <= 0 || bg__now_ms() < grace)) {
         if (bg__now_ms() >= until)
             bg__link_fail_text(&comm->link, BG_ERROR_RANKS, "rank %d has waited %g s for ncclCommInitRankConfig",
                                comm->link.rank, comm->link.timeout_ms / 1e3);
         if (grace <= 0 && bg__link_failed(&comm->link))
             grace = bg__now_ms() + GRACE_MS;
-        bg__pause(bg__now_ms() + LOOK_MS);
+        bg__sleep_until(bg__now_ms() + POLL_MS);
     }
     pthread_mutex_lock(&b->lock);
     over = b->over;
@@ -158,9 +158,9 @@ static bool await_beginning(bg_comm *comm, beginning *b)
     return over;
 }
 
-static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
+static bg_status init_nccl(bg_comm *comm, const ncclUniqueId *id)
 {
-    beginning *b = calloc(1, sizeof *b);
+    nccl_init_call *b = calloc(1, sizeof *b);
     sigset_t all, before;
     pthread_t thread;
     bg_status status = BG_OK;
@@ -168,7 +168,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
 
     if (b == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for NCCL's init thread");
-    *b = (beginning){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
+    *b = (nccl_init_call){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     /* signals of the program must not be handled in this thread */
     sigfillset(&all);
@@ -179,7 +179,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
         free(b);
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "NCCL's init thread could not be started: %s", strerror(error));
     }
-    if (!await_beginning(comm, b)) {
+    if (!wait_for_init(comm, b)) {
         pthread_detach(thread);
         return bg__link_check(&comm->link);
     }
@@ -201,8 +201,8 @@ bg_status bg__nccl_init(bg_comm *comm)
     ncclUniqueId id;
     bg_status status;
 
-    BG__TRY(share_id(comm, &id));
-    BG__TRY(begin_nccl(comm, &id));
+    BG__TRY(share_nccl_id(comm, &id));
+    BG__TRY(init_nccl(comm, &id));
     status = bg__exchange(&comm->link, BG__BARRIER, "NCCL's communicator is made", NULL, 0, NULL);
 done:
     return status;

@@ -20,8 +20,8 @@ struct ncclComm *bg_comm_nccl(bg_comm *comm)
     ncclComm_t nccl;
     if (comm == NULL)
         return NULL;
-    if (bg__forked(comm)) {
-        (void)bg__forked_fail(comm, __func__); /* sets bg_last_error() */
+    if (bg__comm_is_forked(comm)) {
+        (void)bg__comm_fail_forked(comm, __func__); /* sets bg_last_error() */
         return NULL;
     }
     pthread_mutex_lock(&comm->nccl_lock);
@@ -43,7 +43,7 @@ bg_status bg_comm_check(bg_comm *comm)
     char text[512] = "";
     bg_status status;
     BG__NEED(comm);
-    BG__NEED_UNFORKED(comm);
+    BG__NEED_NOT_FORKED(comm);
     BG__TRY(bg__link_check(&comm->link));
     if (bg__nccl_error(comm, text, sizeof text) == ncclSuccess)
         return BG_OK;
@@ -62,7 +62,7 @@ bg_status bg_comm_barrier(bg_comm *comm, const char *what)
 {
     BG__NEED(comm);
     BG__NEED(what);
-    BG__NEED_UNFORKED(comm);
+    BG__NEED_NOT_FORKED(comm);
     return bg__exchange(&comm->link, BG__BARRIER, what, NULL, 0, NULL);
 }
 
@@ -71,7 +71,7 @@ bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text)
     BG__NEED(comm);
     BG__NEED(what);
     BG__NEED(text);
-    BG__NEED_UNFORKED(comm);
+    BG__NEED_NOT_FORKED(comm);
     return bg__agree(&comm->link, what, text);
 }
 
@@ -82,7 +82,7 @@ bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *la
     BG__NEED(comm);
     BG__NEED(what);
     BG__NEED(largest);
-    BG__NEED_UNFORKED(comm);
+    BG__NEED_NOT_FORKED(comm);
     all = calloc((size_t)comm->link.size, sizeof *all);
     if (all == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for %d numbers", what, comm->link.size);
@@ -103,6 +103,6 @@ bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size
         BG__NEED(mine);
         BG__NEED(all);
     }
-    BG__NEED_UNFORKED(comm);
+    BG__NEED_NOT_FORKED(comm);
     return bg__exchange(&comm->link, BG__GATHER, what, mine, bytes, all);
 }

@@ -9,7 +9,7 @@
 
 struct bg_comm {
     bg__link link;
-    bg__track track;
+    bg__replay_tracker track;
     bg__watchdog watchdog;
     bg_ranks ranks;
     int device;
@@ -27,14 +27,14 @@ void bg__nccl_destroy(bg_comm *comm);
 ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room);
 
 /* In a child after fork() each call fails before it takes a lock (forked.c); only release is allowed. */
-bg_status bg__forked_init(bg_comm *comm);
-bool bg__forked(const bg_comm *comm);
-bg_status bg__forked_fail(const bg_comm *comm, const char *call);
-void bg__forked_release(bg_comm *comm);
-#define BG__NEED_UNFORKED(comm)                                                                                        \
+bg_status bg__comm_init_fork_check(bg_comm *comm);
+bool bg__comm_is_forked(const bg_comm *comm);
+bg_status bg__comm_fail_forked(const bg_comm *comm, const char *call);
+void bg__comm_release_forked(bg_comm *comm);
+#define BG__NEED_NOT_FORKED(comm)                                                                                      \
     do {                                                                                                               \
-        if (bg__forked(comm))                                                                                          \
-            return bg__forked_fail(comm, __func__);                                                                    \
+        if (bg__comm_is_forked(comm))                                                                                  \
+            return bg__comm_fail_forked(comm, __func__);                                                               \
     } while (0)
 
 #endif

@@ -11,9 +11,9 @@
 
 /* ---- both addresses ------------------------------------------------------------------------------------------- */
 
-typedef struct ends {
+typedef struct endpoints {
     struct sockaddr_storage here, there;
-} ends;
+} endpoints;
 
 /* An IPv4 connection to an IPv6 socket has a mapped address; the kernel's table lists it under IPv4. */
 static void unmap_ipv4(struct sockaddr_storage *address)
@@ -31,7 +31,7 @@ static void unmap_ipv4(struct sockaddr_storage *address)
     memcpy(address, &four, sizeof four);
 }
 
-static bool find_ends(int fd, ends *found)
+static bool find_endpoints(int fd, endpoints *found)
 {
     socklen_t here_bytes = sizeof found->here, there_bytes = sizeof found->there;
     memset(found, 0, sizeof *found);
@@ -43,7 +43,7 @@ static bool find_ends(int fd, ends *found)
     return true;
 }
 
-static bool is_same_host(const ends *e)
+static bool is_same_host(const endpoints *e)
 {
     struct sockaddr_in here, there;
     struct sockaddr_in6 here6, there6;
@@ -68,16 +68,16 @@ static in_port_t port_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? six.sin6_port : four.sin_port;
 }
 
-bool bg__is_own_end(int fd)
+bool bg__is_self_connected(int fd)
 {
-    ends e;
-    return find_ends(fd, &e) && is_same_host(&e) && port_of(&e.here) == port_of(&e.there);
+    endpoints e;
+    return find_endpoints(fd, &e) && is_same_host(&e) && port_of(&e.here) == port_of(&e.there);
 }
 
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
 /* Formats the address as the table does. mapped: as an IPv4 address of an IPv6 socket. */
-static void in_table(const struct sockaddr_storage *address, bool mapped, char *text, size_t room)
+static void format_table_address(const struct sockaddr_storage *address, bool mapped, char *text, size_t room)
 {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
@@ -98,7 +98,7 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
 
 /* Only established connections count: the table shows one that its process has closed as root's. Linux before 6.17
  * shows one that nobody has accepted as root's, too, but without an inode. */
-static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
+static bg_status find_owner_in_table(const char *table, const endpoints *e, bool mapped, bg__connection_owner *owner)
 {
     enum { ESTABLISHED = 1 };
     char line[512], local[64], remote[64], from[64], to[64];
@@ -111,8 +111,8 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
     if (file == NULL && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         return bg__fail(BG_ERROR_IO, "the owner of a connection cannot be read from %s: %s", table,
                         bg__errno_text(errno, why));
-    in_table(&e->there, mapped, from, sizeof from);
-    in_table(&e->here, mapped, to, sizeof to);
+    format_table_address(&e->there, mapped, from, sizeof from);
+    format_table_address(&e->here, mapped, to, sizeof to);
     while (file != NULL && !has && fgets(line, sizeof line, file) != NULL)
         has = sscanf(line, "%*s %63s %63s %x %*s %*s %*s %u %*s %lu", local, remote, &state, &user, &inode) == 5 &&
               state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0;
@@ -125,18 +125,18 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
 
 /* Reads both tables, since the peer of an IPv4 connection may have an IPv6 socket. Peers on other machines are in
  * neither. */
-static bg_status find_owner_of_tcp(const ends *e, bg__owner *owner)
+static bg_status find_tcp_owner(const endpoints *e, bg__connection_owner *owner)
 {
     bg_status status = BG_OK;
     if (e->here.ss_family == AF_INET)
-        BG__TRY(find_in_table("/proc/net/tcp", e, false, owner));
+        BG__TRY(find_owner_in_table("/proc/net/tcp", e, false, owner));
     if (*owner == BG__OWNER_UNKNOWN)
-        status = find_in_table("/proc/net/tcp6", e, true, owner);
+        status = find_owner_in_table("/proc/net/tcp6", e, true, owner);
 done:
     return status;
 }
 
-static bg__owner owner_of_unix(int fd)
+static bg__connection_owner find_unix_owner(int fd)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
@@ -145,19 +145,19 @@ static bg__owner owner_of_unix(int fd)
     return peer.uid == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
 }
 
-bg_status bg__peer_owner(int fd, bg__owner *owner)
+bg_status bg__peer_owner(int fd, bg__connection_owner *owner)
 {
-    ends e;
+    endpoints e;
     *owner = BG__OWNER_UNKNOWN;
-    if (!find_ends(fd, &e))
+    if (!find_endpoints(fd, &e))
         return BG_OK;
     if (e.here.ss_family != AF_UNIX)
-        return find_owner_of_tcp(&e, owner);
-    *owner = owner_of_unix(fd);
+        return find_tcp_owner(&e, owner);
+    *owner = find_unix_owner(fd);
     return BG_OK;
 }
 
-bool bg__owner_may_join(bg__owner owner, bool token)
+bool bg__owner_may_join(bg__connection_owner owner, bool token)
 {
     return owner == BG__OWNER_SAME || (token && owner == BG__OWNER_UNKNOWN);
 }

@@ -21,9 +21,9 @@ static void describe_progress(bg__watchdog *w, char text[BG__PLACE_MAX])
     bg__link *link = w->link;
     char replay[BG__PLACE_MAX - BG__AT_MAX - 48];
     char at[BG__AT_MAX];
-    bg__track_describe(w->track, replay, sizeof replay);
+    bg__replay_tracker_describe(w->track, replay, sizeof replay);
     pthread_mutex_lock(&link->lock);
-    bg__cut(at, sizeof at, link->at);
+    bg__truncate_text(at, sizeof at, link->at);
     if (link->waiting)
         snprintf(text, BG__PLACE_MAX, "waits at \"%s\"; %s", at, replay);
     else
@@ -42,16 +42,16 @@ static bool has_left(bg__link *link, int rank)
     return left;
 }
 
-static void tell_place(bg__watchdog *w, uint64_t question)
+static void send_place(bg__watchdog *w, uint64_t question)
 {
     char place[BG__PLACE_MAX];
     bg__frame frame = {.type = BG__PLACE, .sequence = question, .body = place};
     describe_progress(w, place);
     frame.bytes = strlen(place);
-    bg__link_tell(w->link, 0, &frame);
+    bg__link_send(w->link, 0, &frame);
 }
 
-static void send_progress(bg__watchdog *w)
+static void ask_all_ranks(bg__watchdog *w)
 {
     const bg__frame question = {.type = BG__ASK, .sequence = ++w->question};
     bg__link *link = w->link;
@@ -60,7 +60,7 @@ static void send_progress(bg__watchdog *w)
     w->until_ms = w->answered_ms + ANSWER_MS;
     for (int i = 1; i < link->size; i++) {
         link->peers[i].answered = false;
-        bg__link_tell(link, i, &question);
+        bg__link_send(link, i, &question);
     }
 }
 
@@ -72,28 +72,28 @@ static bool all_answered(bg__watchdog *w)
     return true;
 }
 
-static const char *place_of(bg__watchdog *w, int rank)
+static const char *describe_peer(bg__watchdog *w, int rank)
 {
     const bg__peer *peer = &w->link->peers[rank];
     return peer->answered ? peer->place : has_left(w->link, rank) ? "has left the job" : "does not answer";
 }
 
 /* Rank 0 knows the places of all ranks; the others know their own, and whether rank 0 answers. */
-static void conclude(bg__watchdog *w, const char *why)
+static void fail_with_places(bg__watchdog *w, const char *why)
 {
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
     char own[BG__PLACE_MAX];
     int size = w->link->size;
     describe_progress(w, own);
     for (int i = 0; i < size; i++)
-        w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? place_of(w, i) : NULL;
-    bg__say_places(failure.text, sizeof failure.text, why, w->places, size);
+        w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? describe_peer(w, i) : NULL;
+    bg__format_places(failure.text, sizeof failure.text, why, w->places, size);
     bg__link_fail(w->link, &failure);
 }
 
 /* ---- what the others send ------------------------------------------------------------------------------------- */
 
-static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
+static void record_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
 {
     size_t bytes = frame->bytes < sizeof peer->place ? frame->bytes : sizeof peer->place - 1;
     if (frame->sequence != w->question)
@@ -104,20 +104,20 @@ static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
     w->answered_ms = bg__now_ms();
 }
 
-static void note_failure(bg__link *link, const bg__frame *frame)
+static void record_failure(bg__link *link, const bg__frame *frame)
 {
     bg__failure failure;
-    if (bg__failure_read(frame, &failure))
+    if (bg__failure_parse(frame, &failure))
         bg__link_fail(link, &failure);
 }
 
-static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
+static void handle_frame(bg__watchdog *w, int rank, const bg__frame *frame)
 {
     bg__peer *peer = &w->link->peers[rank];
     switch (frame->type) {
-    case BG__FAILED: note_failure(w->link, frame); break;
-    case BG__ASK: tell_place(w, frame->sequence); break;
-    case BG__PLACE: note_place(w, peer, frame); break;
+    case BG__FAILED: record_failure(w->link, frame); break;
+    case BG__ASK: send_place(w, frame->sequence); break;
+    case BG__PLACE: record_place(w, peer, frame); break;
     case BG__STUCK:
         memcpy(peer->why, frame->what, sizeof peer->why);
         peer->stuck = true;
@@ -135,7 +135,7 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
 
 /* Only rank 0 sees which rank has ended. It counts after this rank's own BYE, too: work in flight would wait for that
  * rank. */
-static void note_end(bg__watchdog *w, int rank)
+static void record_peer_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
     bool expected;
@@ -154,11 +154,11 @@ static void receive_frames(bg__watchdog *w, int rank)
 {
     bg__peer *peer = &w->link->peers[rank];
     bg__frame frame;
-    bg__read read;
+    bg__read_result read;
     while ((read = bg__frame_read(peer->watch, &peer->from_watch, &frame)) == BG__READ_FRAME)
-        handle(w, rank, &frame);
+        handle_frame(w, rank, &frame);
     if (read != BG__READ_NOTHING)
-        note_end(w, rank);
+        record_peer_end(w, rank);
 }
 
 /* ---- what takes too long -------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static bool is_operation_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
     char at[BG__AT_MAX];
     bool stuck;
     pthread_mutex_lock(&link->lock);
-    bg__cut(at, sizeof at, link->at);
+    bg__truncate_text(at, sizeof at, link->at);
     stuck = link->stuck;
     pthread_mutex_unlock(&link->lock);
     if (stuck)
@@ -180,7 +180,7 @@ static bool is_operation_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
 static bool is_replay_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
 {
     double still = 0;
-    if (w->limit_ms < 0 || !bg__track_look(w->track, &still) || still < w->limit_ms)
+    if (w->limit_ms < 0 || !bg__replay_tracker_query(w->track, &still) || still < w->limit_ms)
         return false;
     snprintf(why, BG__WHAT_MAX, "the replay on rank %d has made no progress for %g s", w->link->rank,
              w->limit_ms / 1e3);
@@ -188,7 +188,7 @@ static bool is_replay_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
 }
 
 /* An operation that has waited too long has failed; a replay may move again. */
-static void look_at_own(bg__watchdog *w)
+static void check_own_rank(bg__watchdog *w)
 {
     char why[BG__WHAT_MAX] = "";
     bg__frame frame = {.type = BG__MOVED};
@@ -203,12 +203,12 @@ static void look_at_own(bg__watchdog *w)
     }
     if (w->link->rank > 0) {
         w->until_ms = bg__now_ms() + RANK_0_MS;
-        bg__link_tell(w->link, 0, &frame);
+        bg__link_send(w->link, 0, &frame);
     }
 }
 
 /* Why the job has to fail; NULL: no rank is stuck. */
-static const char *reason_of(const bg__watchdog *w)
+static const char *find_stuck_reason(const bg__watchdog *w)
 {
     const bg__link *link = w->link;
     if (w->stuck)
@@ -221,7 +221,7 @@ static const char *reason_of(const bg__watchdog *w)
 
 static void check_progress(bg__watchdog *w)
 {
-    const char *why = reason_of(w);
+    const char *why = find_stuck_reason(w);
     bool zero = w->link->rank == 0;
     double now = bg__now_ms();
     bool again = w->reason != why; /* another rank is stuck: earlier answers are outdated */
@@ -229,9 +229,9 @@ static void check_progress(bg__watchdog *w)
     if (why == NULL)
         w->asked = false;
     else if (zero && (!w->asked || again))
-        send_progress(w);
+        ask_all_ranks(w);
     else if (now >= w->until_ms || (zero && all_answered(w) && now >= w->answered_ms + SETTLE_MS))
-        conclude(w, why);
+        fail_with_places(w, why);
 }
 
 static void warn_of_failure(const bg__link *link)
@@ -241,13 +241,13 @@ static void warn_of_failure(const bg__link *link)
 
 /* Work in flight may finish by itself, unless a rank is known to be stuck. An op that is running may use the
  * communicator, which the abort frees: it gets time to return. */
-static void give_up(bg__watchdog *w)
+static void abort_communicator(bg__watchdog *w)
 {
     bg__link *link = w->link;
     double still;
-    if ((!link->failure.loud || bg__track_is_queueing(w->track)) && bg__now_ms() < link->failed_ms + GRACE_MS)
+    if ((!link->failure.loud || bg__replay_tracker_is_queueing(w->track)) && bg__now_ms() < link->failed_ms + GRACE_MS)
         return;
-    if (bg__track_look(w->track, &still) || link->failure.loud)
+    if (bg__replay_tracker_query(w->track, &still) || link->failure.loud)
         warn_of_failure(link);
     w->given_up = true;
     w->abort(w->user);
@@ -255,7 +255,7 @@ static void give_up(bg__watchdog *w)
 
 /* Warns if the program has destroyed its communicator before this thread could abort it, as after another rank's abort
  * has freed this one's streams. */
-static void end(const bg__watchdog *w)
+static void warn_if_not_aborted(const bg__watchdog *w)
 {
     if (!w->given_up && bg__link_failed(w->link) && w->link->failure.loud)
         warn_of_failure(w->link);
@@ -263,36 +263,36 @@ static void end(const bg__watchdog *w)
 
 /* ---- the thread ----------------------------------------------------------------------------------------------- */
 
-static double tick(const bg__watchdog *w)
+static double poll_interval_ms(const bg__watchdog *w)
 {
     double limit = w->limit_ms < 0 ? LONGEST_TICK_MS : w->limit_ms / 4;
-    if (!w->given_up && (bg__link_failed(w->link) || reason_of(w) != NULL))
+    if (!w->given_up && (bg__link_failed(w->link) || find_stuck_reason(w) != NULL))
         limit = SHORTEST_TICK_MS;
     return limit < SHORTEST_TICK_MS ? SHORTEST_TICK_MS : limit > LONGEST_TICK_MS ? LONGEST_TICK_MS : limit;
 }
 
-static void listen_for(bg__watchdog *w)
+static void wait_for_frames(bg__watchdog *w)
 {
     bg__link *link = w->link;
     struct pollfd *fds = w->fds;
-    double until = bg__now_ms() + tick(w);
+    double until = bg__now_ms() + poll_interval_ms(w);
     uint64_t news;
-    int peers = bg__link_peers(link);
+    int peers = bg__link_peer_count(link);
     bg_status status;
     for (int i = 0; i < peers; i++)
         fds[i] = (struct pollfd){link->peers[i].ended ? -1 : link->peers[i].watch, POLLIN, 0};
-    fds[peers] = (struct pollfd){link->news_event, POLLIN, 0};
-    status = bg__wait(fds, (size_t)peers + 1, until);
+    fds[peers] = (struct pollfd){link->wake_event, POLLIN, 0};
+    status = bg__poll(fds, (size_t)peers + 1, until);
     if (status != BG_OK)
         bg__link_fail_text(link, status, "the watchdog of rank %d: %s", link->rank, bg_last_error());
     if (fds[peers].revents)
-        (void)!read(link->news_event, &news, sizeof news); /* only the wake-up matters */
+        (void)!read(link->wake_event, &news, sizeof news); /* only the wake-up matters */
     for (int i = 0; i < peers; i++)
         if (fds[i].revents)
             receive_frames(w, i);
 }
 
-static bool stopped(bg__watchdog *w)
+static bool is_stopping(bg__watchdog *w)
 {
     bool stop;
     pthread_mutex_lock(&w->link->lock);
@@ -301,16 +301,16 @@ static bool stopped(bg__watchdog *w)
     return stop;
 }
 
-static void watch(bg__watchdog *w)
+static void run_watchdog_loop(bg__watchdog *w)
 {
-    while (!stopped(w)) {
-        listen_for(w);
+    while (!is_stopping(w)) {
+        wait_for_frames(w);
         if (bg__link_failed(w->link)) {
             if (!w->given_up)
-                give_up(w);
+                abort_communicator(w);
             continue;
         }
-        look_at_own(w);
+        check_own_rank(w);
         check_progress(w);
     }
 }
@@ -320,16 +320,16 @@ static void *run_watchdog(void *data)
     bg__watchdog *w = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
     /* the watchdog must run even if these fail */
-    bg__ignore(cudaSetDevice(w->device));
-    bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
-    watch(w);
-    end(w);
+    bg__clear_cuda_error(cudaSetDevice(w->device));
+    bg__clear_cuda_error(cudaThreadExchangeStreamCaptureMode(&relaxed));
+    run_watchdog_loop(w);
+    warn_if_not_aborted(w);
     return NULL;
 }
 
 /* Blocks the program's signals, which are for its own threads, but no faults: a handler must get the faults of its own
  * thread, as the host device's fenced memory needs. */
-static sigset_t not_for_us(void)
+static sigset_t signals_to_block(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     sigset_t set;
@@ -342,7 +342,7 @@ static sigset_t not_for_us(void)
 /* Allocates all memory of the thread here: if the thread allocated, a child after fork() could not know its state. */
 bg_status bg__watchdog_start(bg__watchdog *watchdog)
 {
-    sigset_t others = not_for_us(), before;
+    sigset_t others = signals_to_block(), before;
     size_t size = (size_t)watchdog->link->size;
     bool reserved;
     int error;
@@ -377,7 +377,7 @@ void bg__watchdog_stop(bg__watchdog *watchdog)
         pthread_mutex_lock(&watchdog->link->lock);
         watchdog->link->stop = true;
         pthread_mutex_unlock(&watchdog->link->lock);
-        bg__link_news(watchdog->link);
+        bg__link_wake_watchdog(watchdog->link);
         pthread_join(watchdog->thread, NULL);
     }
     watchdog->running = false;

@@ -12,7 +12,7 @@
 
 typedef struct bg__watchdog {
     bg__link *link;
-    bg__track *track;
+    bg__replay_tracker *track;
     int device;
     double limit_ms;           /* for a replay without progress; below 0: none */
     void (*abort)(void *user); /* ends collectives in flight; once */
@@ -20,9 +20,9 @@ typedef struct bg__watchdog {
     pthread_t thread;
     bool running;
     /* for the thread alone */
-    struct pollfd *fds; /* of the ranks, and the event that wakes the thread */
-    bg__place *places;  /* by rank */
-    bool stuck;         /* this rank is stuck, and why */
+    struct pollfd *fds;     /* of the ranks, and the event that wakes the thread */
+    bg__rank_place *places; /* by rank */
+    bool stuck;             /* this rank is stuck, and why */
     char why[BG__WHAT_MAX];
     bool asked;         /* rank 0: it has asked all ranks where they are */
     const char *reason; /* why it has asked: the why of a rank */

@@ -26,7 +26,7 @@ static int remaining_ms(double until_ms)
     return left <= 0 ? 0 : left > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : (int)ceil(left);
 }
 
-void bg__pause(double until_ms)
+void bg__sleep_until(double until_ms)
 {
     (void)poll(NULL, 0, remaining_ms(until_ms)); /* without descriptors only a signal ends it early */
 }
@@ -43,7 +43,7 @@ const char *bg__errno_text(int error, char text[BG__ERRNO_MAX])
 }
 
 /* poll's EINVAL: more descriptors than the limit. */
-bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms)
+bg_status bg__poll(struct pollfd *fds, size_t count, double until_ms)
 {
     char why[BG__ERRNO_MAX];
     int error;
@@ -54,12 +54,12 @@ bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms)
         fds[i].revents = 0;
     if (error == EINTR)
         return BG_OK;
-    bg__pause(bg__now_ms() + AFTER_ERROR_MS);
+    bg__sleep_until(bg__now_ms() + AFTER_ERROR_MS);
     return bg__fail(error == ENOMEM ? BG_ERROR_OUT_OF_MEMORY : BG_ERROR_IO, "poll failed for %zu connections: %s",
                     count, bg__errno_text(error == EINVAL ? EMFILE : error, why));
 }
 
-void bg__close(int *fd)
+void bg__close_fd(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd); /* nobody waits for data that is lost */
@@ -68,7 +68,7 @@ void bg__close(int *fd)
 
 /* ---- sending -------------------------------------------------------------------------------------------------- */
 
-static bool send_all(int fd, const void *data, size_t bytes, int more, double until_ms)
+static bool send_bytes(int fd, const void *data, size_t bytes, int more, double until_ms)
 {
     const char *at = data;
     while (bytes > 0) {
@@ -80,7 +80,7 @@ static bool send_all(int fd, const void *data, size_t bytes, int more, double un
             struct pollfd wait = {fd, POLLOUT, 0};
             if (bg__now_ms() >= until_ms)
                 return false;
-            if (bg__wait(&wait, 1, until_ms) != BG_OK)
+            if (bg__poll(&wait, 1, until_ms) != BG_OK)
                 return false;
         } else if (errno != EINTR) {
             return false;
@@ -97,8 +97,8 @@ bool bg__frame_send(int fd, const bg__frame *frame, double until_ms)
         return false;
     memcpy(start, &head, sizeof head);
     memcpy(start + sizeof head, frame->what, head.what);
-    return send_all(fd, start, sizeof head + head.what, frame->bytes ? MSG_MORE : 0, until_ms) &&
-           send_all(fd, frame->body, frame->bytes, 0, until_ms);
+    return send_bytes(fd, start, sizeof head + head.what, frame->bytes ? MSG_MORE : 0, until_ms) &&
+           send_bytes(fd, frame->body, frame->bytes, 0, until_ms);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------------------ */
@@ -111,12 +111,12 @@ void bg__reader_free(bg__reader *reader)
 
 bool bg__reader_reserve(bg__reader *reader)
 {
-    return bg__grow(&reader->data, &reader->room, sizeof(header) + BG__WHAT_MAX + reader->most, 1, "bytes of frames") ==
-           BG_OK;
+    return bg__array_grow(&reader->data, &reader->room, sizeof(header) + BG__WHAT_MAX + reader->most, 1,
+                          "bytes of frames") == BG_OK;
 }
 
 /* Returns the bytes of the frame, as far as they are known; 0: it is no frame. */
-static size_t wanted(const bg__reader *reader)
+static size_t frame_size(const bg__reader *reader)
 {
     header head;
     if (reader->got < sizeof head)
@@ -127,12 +127,12 @@ static size_t wanted(const bg__reader *reader)
     return sizeof head + head.what + head.body;
 }
 
-static bool is_whole(const bg__reader *reader, size_t bytes)
+static bool is_frame_whole(const bg__reader *reader, size_t bytes)
 {
     return reader->got >= sizeof(header) && reader->got == bytes;
 }
 
-static void take_frame(const bg__reader *reader, bg__frame *frame)
+static void parse_frame(const bg__reader *reader, bg__frame *frame)
 {
     header head;
     memcpy(&head, reader->data, sizeof head);
@@ -143,18 +143,18 @@ static void take_frame(const bg__reader *reader, bg__frame *frame)
     memcpy(frame->what, reader->data + sizeof head, head.what);
 }
 
-bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame)
+bg__read_result bg__frame_read(int fd, bg__reader *reader, bg__frame *frame)
 {
-    size_t bytes = wanted(reader);
-    if (is_whole(reader, bytes))
+    size_t bytes = frame_size(reader);
+    if (is_frame_whole(reader, bytes))
         reader->got = 0;
-    while ((bytes = wanted(reader)) != 0) {
+    while ((bytes = frame_size(reader)) != 0) {
         ssize_t count;
-        if (is_whole(reader, bytes)) {
-            take_frame(reader, frame);
+        if (is_frame_whole(reader, bytes)) {
+            parse_frame(reader, frame);
             return BG__READ_FRAME;
         }
-        if (bg__grow(&reader->data, &reader->room, bytes, 1, "bytes of frames") != BG_OK)
+        if (bg__array_grow(&reader->data, &reader->room, bytes, 1, "bytes of frames") != BG_OK)
             return BG__READ_END;
         count = recv(fd, reader->data + reader->got, bytes - reader->got, MSG_DONTWAIT);
         if (count > 0)

@@ -44,25 +44,25 @@ typedef struct bg__reader {
     size_t room, got, most; /* most: maximum bytes of a body */
 } bg__reader;
 
-typedef enum bg__read { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ_GARBAGE } bg__read;
+typedef enum bg__read_result { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ_GARBAGE } bg__read_result;
 
 /* NOTHING: no whole frame is there yet. END: the connection is closed or broken. A frame is there until the next call.
  */
-bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
+bg__read_result bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
 /* Reserves room for any frame, so that reading allocates nothing. False: there is no memory. */
 bool bg__reader_reserve(bg__reader *reader);
 void bg__reader_free(bg__reader *reader);
 /* False: the connection is closed, or was still full when the time ran out. */
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);
-void bg__close(int *fd);
+void bg__close_fd(int *fd);
 
 /* Calls poll(); events are in fds. It may return early: after a signal, and after a second. After an error it sleeps
  * for a moment, so that a caller who goes on does not spin. Errors: IO, if there are more fds than the process may open
  * files; OUT_OF_MEMORY. */
 struct pollfd;
-bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms);
+bg_status bg__poll(struct pollfd *fds, size_t count, double until_ms);
 /* Sleeps until then, or until a signal. */
-void bg__pause(double until_ms);
+void bg__sleep_until(double until_ms);
 /* strerror of an error; for too many open files it adds the limit. */
 enum { BG__ERRNO_MAX = 160 };
 const char *bg__errno_text(int error, char text[BG__ERRNO_MAX]);

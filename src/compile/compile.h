@@ -11,39 +11,39 @@
 /* Copies all rules, with their current attributes; next_ of a copy points to the rule itself. Rules of more calls come
  * first, then rules for shapes, then the order is by the op's name. The caller frees the list. Errors: OUT_OF_MEMORY.
  */
-bg_status bg__rules_list(bg_rule **rules, int *count);
+bg_status bg__rules_copy_sorted(bg_rule **rules, int *count);
 /* Adds nothing if the rule is already registered, or if it is invalid; then it warns on stderr. */
-void bg__rules_add(bg_rule *rule);
+void bg__rule_list_add(bg_rule *rule);
 
 /* ---- verdicts (verdicts.c) ------------------------------------------------------------------------------------- */
 
 /* The result of a proof. */
-typedef struct bg__finding {
+typedef struct bg__proof_outcome {
     bool known;            /* false: the next capture tries again */
     bg_fusion_state state; /* APPLIED, DIFFERS, SLOWER or UNPROVEN */
     char why[400];         /* of DIFFERS, SLOWER and UNPROVEN */
     double calls_us, op_us;
-} bg__finding;
-void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *format, ...)
+} bg__proof_outcome;
+void bg__proof_outcome_set(bg__proof_outcome *finding, bg_fusion_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The cached result for one rule and one set of shapes, values and memory overlaps of its calls. It lasts for the
  * process. */
 typedef struct bg__verdict bg__verdict;
-typedef struct bg__run bg__run;
+typedef struct bg__fusion bg__fusion;
 struct bg_piece;
 /* Sets run->verdict, and makes an unknown one if there is none. run->args must be set. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__verdict_get(bg__run *run, const struct bg_piece *piece);
-bg__finding bg__verdict_read(bg__verdict *verdict);
+bg_status bg__verdict_find_or_add(bg__fusion *run, const struct bg_piece *piece);
+bg__proof_outcome bg__verdict_read(bg__verdict *verdict);
 /* An unknown result does not replace a known one. */
-void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
+void bg__verdict_store(bg__verdict *verdict, const bg__proof_outcome *finding);
 /* Call this when the rule's attributes change, and when it is unregistered: another rule may get its address. */
-void bg__verdicts_forget(const bg_rule *rule);
+void bg__verdicts_invalidate(const bg_rule *rule);
 
 /* ---- runs (runs.c) --------------------------------------------------------------------------------------------- */
 
 /* A sequence of calls that matches a rule. */
-struct bg__run {
+struct bg__fusion {
     const bg_rule *rule;    /* valid during the capture */
     bg__call *const *calls; /* valid while its segment is compiled */
     void *args;             /* arguments of the op; likewise */
@@ -54,7 +54,8 @@ struct bg__run {
     bg_fusion_state state;
     char *why;            /* NULL: "" */
     bg__verdict *verdict; /* NULL: it is refused */
-    bg__finding *found;   /* this capture's result; NULL: an earlier capture has it, or a run with the same verdict */
+    bg__proof_outcome
+        *found; /* this capture's result; NULL: an earlier capture has it, or a run with the same verdict */
     bool proven;
     double calls_us, op_us;
     bg__call *call; /* the op's call, once the run is applied */
@@ -63,7 +64,7 @@ struct bg__run {
 /* The result of compiling a graph. */
 typedef struct bg__compiled {
     bg_compile_info info;
-    bg__run *runs;
+    bg__fusion *runs;
     int run_count;
     size_t run_capacity;
 
@@ -106,39 +107,39 @@ struct bg_piece {
 };
 typedef struct bg_piece bg__piece;
 /* Reads the graph, once. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__piece_read(bg__piece *piece);
+bg_status bg__piece_read_graph(bg__piece *piece);
 /* Returns the index of a node; piece->count: the segment does not have it. */
-size_t bg__piece_find(const bg__piece *piece, cudaGraphNode_t node);
+size_t bg__piece_find_node(const bg__piece *piece, cudaGraphNode_t node);
 void bg__piece_free(bg__piece *piece);
 /* Returns the first dimension of the call's first output; 1 if it has no output. */
-int bg__rows_of(const bg__call *call);
+int bg__call_rows(const bg__call *call);
 
 /* Adds the segment's runs to compiled->runs, in the order of the pass. Errors: OUT_OF_MEMORY. */
-bg_status bg__runs_find(const bg__piece *piece);
-/* Refuses runs that cannot be applied, and looks up the verdicts of the others. Call bg__piece_read first. Errors:
- * OUT_OF_MEMORY. */
-bg_status bg__runs_check(const bg__piece *piece);
+bg_status bg__fusions_find(const bg__piece *piece);
+/* Refuses runs that cannot be applied, and looks up the verdicts of the others. Call bg__piece_read_graph first.
+ * Errors: OUT_OF_MEMORY. */
+bg_status bg__fusions_check(const bg__piece *piece);
 /* Checks that all ranks have found the same runs. It also returns a failure that another rank has had since their last
  * exchange. */
-bg_status bg__runs_agree(const bg__piece *piece);
+bg_status bg__fusions_agree(const bg__piece *piece);
 /* Refuses a run that another rank does not use: ranks whose segments compute differently would drift apart. */
-bg_status bg__run_close_together(bg__ranks *ranks, bg__run *run);
+bg_status bg__fusion_agree_on_use(bg__ranks *ranks, bg__fusion *run);
 /* Closes a run whose rule is known to be wrong or slower. */
-bg_status bg__run_drop_known(bg__run *run);
+bg_status bg__fusion_drop_known(bg__fusion *run);
 /* Chooses the runs to apply: rules of more calls first. */
-bg_status bg__runs_choose(const bg__piece *piece);
-static inline bool bg__run_is_open(const bg__run *run)
+bg_status bg__fusions_choose(const bg__piece *piece);
+static inline bool bg__fusion_is_candidate(const bg__fusion *run)
 {
     return run->state == BG_FUSION_FITS;
 }
-bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, ...)
+bg_status bg__fusion_set_state(bg__fusion *run, bg_fusion_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- what a run may read and write (rule_tensors.c) -------------------------------------------------------------- */
 
 /* Whether run->args, as the rule has set them, fit the calls: the op writes exactly what the calls write, and reads
  * only their tensors. If not, why gets a sentence. */
-bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes);
+bool bg__fusion_check_tensors(const bg__fusion *run, char *why, size_t bytes);
 bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
@@ -146,27 +147,27 @@ bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 /* ---- parts of a segment (parts.c) ------------------------------------------------------------------------------- */
 
 /* The captured segment, launched part by part. */
-typedef struct bg__parts {
+typedef struct bg__segment_parts {
     const bg__piece *piece;
     bool whole; /* some nodes cannot be copied one by one: a part is a clone of the graph without the others */
-} bg__parts;
+} bg__segment_parts;
 /* parts->piece must be set. Errors: CUDA, if it cannot clone the graph. */
-bg_status bg__parts_open(bg__parts *parts);
-bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end);
+bg_status bg__segment_parts_init(bg__segment_parts *parts);
+bg_status bg__segment_parts_launch(const bg__segment_parts *parts, size_t from, size_t end);
 
 /* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
 
 /* Launches the captured segment part by part, and proves each run between two parts, at its place in the pass. Sets
  * *piece->launched if there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
-bg_status bg__referee_prove(bg__piece *piece);
+bg_status bg__fusions_prove(bg__piece *piece);
 /* Proves one run from the current contents of memory, and restores them. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, const bg__parts *parts,
-                                bg__finding *finding);
+bg_status bg__fusion_prove(const bg__piece *piece, const bg__fusion *run, const bg__segment_parts *parts,
+                           bg__proof_outcome *finding);
 
 /* ---- the splice (splice.c) -------------------------------------------------------------------------------------- */
 
 /* Puts the ops of the applied runs into the segment's graph, in place of the nodes of their calls, and removes no-ops.
  */
-bg_status bg__splice(const bg__piece *piece);
+bg_status bg__splice_ops(const bg__piece *piece);
 
 #endif

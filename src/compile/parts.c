@@ -19,7 +19,7 @@ typedef struct part {
     PFN_cuGraphAddKernelNode_v12000 add_kernel;
 } part;
 
-static bg_status copy_kernel(const part *p, cudaGraphNode_t node, cudaGraphNode_t *made)
+static bg_status copy_kernel_node(const part *p, cudaGraphNode_t node, cudaGraphNode_t *made)
 {
     CUDA_KERNEL_NODE_PARAMS params;
     bg_status status = BG_OK;
@@ -31,7 +31,7 @@ done:
     return status;
 }
 
-static bool can_copy(enum cudaGraphNodeType type)
+static bool can_copy_node(enum cudaGraphNodeType type)
 {
     return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset ||
            type == cudaGraphNodeTypeEmpty;
@@ -46,7 +46,7 @@ static bg_status copy_node(const part *p, cudaGraphNode_t node, cudaGraphNode_t 
 
     BG__TRY_CUDA(cudaGraphNodeGetType(node, &type));
     if (type == cudaGraphNodeTypeKernel) {
-        BG__TRY(copy_kernel(p, node, made));
+        BG__TRY(copy_kernel_node(p, node, made));
     } else if (type == cudaGraphNodeTypeMemcpy) {
         BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(node, &copy));
         BG__TRY_CUDA(cudaGraphAddMemcpyNode(made, p->graph, NULL, 0, &copy));
@@ -61,7 +61,7 @@ done:
 }
 
 /* Nodes before the part have already run, and need no edge. */
-static bg_status add_wait(const part *p, size_t place, size_t before)
+static bg_status add_dependency(const part *p, size_t place, size_t before)
 {
     bg_status status = BG_OK;
     if (before >= p->from)
@@ -71,16 +71,16 @@ done:
     return status;
 }
 
-static bg_status add_waits(const part *p, size_t place)
+static bg_status add_dependencies(const part *p, size_t place)
 {
     const bg__piece *piece = p->piece;
     bg_status status = BG_OK;
 
     if (piece->before[place] == 1)
-        return add_wait(p, place, piece->previous[place]);
+        return add_dependency(p, place, piece->previous[place]);
     for (size_t i = 0; piece->before[place] > 1 && i < piece->edges.count; i++)
         if (piece->edges.to[i] == piece->nodes[place])
-            BG__TRY(add_wait(p, place, bg__piece_find(piece, piece->edges.from[i])));
+            BG__TRY(add_dependency(p, place, bg__piece_find_node(piece, piece->edges.from[i])));
 done:
     return status;
 }
@@ -89,15 +89,15 @@ static bg_status copy_nodes(part *p)
 {
     bg_status status = BG_OK;
 
-    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&p->get_params));
-    BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&p->add_kernel));
+    BG__TRY(bg__driver_get_entry_point("cuGraphKernelNodeGetParams", 12000, (void *)&p->get_params));
+    BG__TRY(bg__driver_get_entry_point("cuGraphAddKernelNode", 12000, (void *)&p->add_kernel));
     p->made = calloc(p->end - p->from, sizeof *p->made);
     if (p->made == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", p->end - p->from);
     BG__TRY_CUDA(cudaGraphCreate(&p->graph, 0));
     for (size_t i = p->from; i < p->end; i++) {
         BG__TRY(copy_node(p, p->piece->nodes[i], &p->made[i - p->from]));
-        BG__TRY(add_waits(p, i));
+        BG__TRY(add_dependencies(p, i));
     }
 done:
     free(p->made);
@@ -125,7 +125,7 @@ done:
 /* ---- parts ---- */
 
 /* CUDA cannot clone graphs with some kinds of nodes: tries it once here. */
-bg_status bg__parts_open(bg__parts *p)
+bg_status bg__segment_parts_init(bg__segment_parts *p)
 {
     cudaGraph_t copy = NULL;
     bg_status status = BG_OK;
@@ -135,7 +135,7 @@ bg_status bg__parts_open(bg__parts *p)
     for (size_t i = 0; i < p->piece->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(p->piece->nodes[i], &type));
-        p->whole |= !can_copy(type);
+        p->whole |= !can_copy_node(type);
     }
     if (p->whole) {
         BG__TRY_CUDA(cudaGraphClone(&copy, p->piece->segment->graph));
@@ -145,7 +145,7 @@ done:
     return status;
 }
 
-bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end)
+bg_status bg__segment_parts_launch(const bg__segment_parts *parts, size_t from, size_t end)
 {
     part p = {.piece = parts->piece, .from = from, .end = end};
     cudaGraphExec_t exec = NULL;
@@ -155,7 +155,7 @@ bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end)
     if (from >= end)
         return BG_OK;
     BG__TRY(parts->whole ? copy_graph(&p) : copy_nodes(&p));
-    error = bg__instantiate(p.graph, &exec);
+    error = bg__instantiate_graph(p.graph, &exec);
     if (error != cudaSuccess)
         BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
     BG__TRY_CUDA(cudaGraphLaunch(exec, parts->piece->capture->origin));

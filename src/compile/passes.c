@@ -18,7 +18,7 @@ bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece
             continue;
         status = passes[i]->run(piece);
         if (status != BG_OK) {
-            bg__fail_where("the pass %s", passes[i]->name);
+            bg__error_add_location("the pass %s", passes[i]->name);
             break;
         }
     }
@@ -27,11 +27,11 @@ bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece
 
 /* ---- print ---- */
 
-static const bg__run *find_applied(const bg_piece *piece, const bg__call *call)
+static const bg__fusion *find_applied_fusion(const bg_piece *piece, const bg__call *call)
 {
     const bg__compiled *compiled = piece->compiled;
     for (int i = piece->first_run; i < compiled->run_count; i++) {
-        const bg__run *run = &compiled->runs[i];
+        const bg__fusion *run = &compiled->runs[i];
         for (int k = 0; run->state == BG_FUSION_APPLIED && k < run->rule->count; k++)
             if (run->calls[k] == call)
                 return run;
@@ -41,7 +41,7 @@ static const bg__run *find_applied(const bg_piece *piece, const bg__call *call)
 
 static bg_status print_piece(bg_piece *piece)
 {
-    const bg__run *last = NULL;
+    const bg__fusion *last = NULL;
     bool wanted = false;
     bg_status status;
 
@@ -51,7 +51,7 @@ static bg_status print_piece(bg_piece *piece)
     fprintf(stderr, "%s: %d calls, %zu nodes, %d rows\n", piece->name, bg_piece_calls(piece), bg_piece_nodes(piece),
             bg_piece_rows(piece));
     for (int i = 0; i < piece->capture->inlined_count; i++) {
-        const bg__run *run = find_applied(piece, piece->capture->inlined[i]);
+        const bg__fusion *run = find_applied_fusion(piece, piece->capture->inlined[i]);
         if (run == NULL)
             fprintf(stderr, "  %s\n", piece->capture->inlined[i]->name);
         else if (run != last)
@@ -85,7 +85,7 @@ static bg_status mark_no_ops(bg_piece *piece)
 
     if (piece->capture->level < BG_LEVEL_ONCE)
         return BG_OK;
-    BG__TRY(bg__piece_read(piece));
+    BG__TRY(bg__piece_read_graph(piece));
     for (size_t i = 0; i < piece->count && !piece->memory; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(piece->nodes[i], &type));
@@ -105,26 +105,26 @@ static bg_status apply_rules(bg_piece *piece)
 {
     const bg_capture *capture = piece->capture;
     const bg__compiled *compiled = piece->compiled;
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status;
 
     if (piece->ruled)
         return BG_OK;
     piece->ruled = true;
-    BG__TRY(bg__runs_find(piece));
+    BG__TRY(bg__fusions_find(piece));
     if (compiled->run_count == piece->first_run)
         goto done;
-    BG__TRY(bg__relax_begin(&relaxed)); /* this returns the thread's mode */
+    BG__TRY(bg__relaxed_mode_begin(&relaxed)); /* this returns the thread's mode */
     piece->mode = relaxed.before;
-    bg__relax_end(relaxed);
-    BG__TRY(bg__piece_read(piece));
-    BG__TRY(bg__runs_check(piece));
+    bg__relaxed_mode_end(relaxed);
+    BG__TRY(bg__piece_read_graph(piece));
+    BG__TRY(bg__fusions_check(piece));
     if (capture->level == BG_LEVEL_AS_IS)
         goto done;
     if (compiled->prove != BG__PROVE_OFF && capture->options.launch_segments)
-        BG__TRY(bg__referee_prove(piece));
-    BG__TRY(bg__runs_agree(piece));
-    BG__TRY(bg__runs_choose(piece));
+        BG__TRY(bg__fusions_prove(piece));
+    BG__TRY(bg__fusions_agree(piece));
+    BG__TRY(bg__fusions_choose(piece));
 done:
     return status;
 }

@@ -12,7 +12,7 @@ static int compare_handles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-size_t bg__piece_find(const bg__piece *piece, cudaGraphNode_t node)
+size_t bg__piece_find_node(const bg__piece *piece, cudaGraphNode_t node)
 {
     struct bg__piece_handle wanted = {node, 0};
     const struct bg__piece_handle *found =
@@ -20,7 +20,7 @@ size_t bg__piece_find(const bg__piece *piece, cudaGraphNode_t node)
     return found != NULL ? found->place : piece->count;
 }
 
-static bg_status allocate(bg__piece *piece)
+static bg_status allocate_nodes(bg__piece *piece)
 {
     size_t room = piece->count + 1;
 
@@ -43,8 +43,8 @@ static void count_edge(bg__piece *piece, size_t edge)
     const bg__edges *edges = &piece->edges;
     bool chained =
         edge + 1 < piece->count && edges->from[edge] == piece->nodes[edge] && edges->to[edge] == piece->nodes[edge + 1];
-    size_t from = chained ? edge : bg__piece_find(piece, edges->from[edge]);
-    size_t to = chained ? edge + 1 : bg__piece_find(piece, edges->to[edge]);
+    size_t from = chained ? edge : bg__piece_find_node(piece, edges->from[edge]);
+    size_t to = chained ? edge + 1 : bg__piece_find_node(piece, edges->to[edge]);
 
     piece->unordered |= from > to;
     piece->after[from]++;
@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-bg_status bg__piece_read(bg__piece *piece)
+bg_status bg__piece_read_graph(bg__piece *piece)
 {
     bg_status status;
 
@@ -75,7 +75,7 @@ bg_status bg__piece_read(bg__piece *piece)
         return BG_OK;
     piece->read = true;
     piece->count = piece->segment->nodes;
-    BG__TRY(allocate(piece));
+    BG__TRY(allocate_nodes(piece));
     if (piece->count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(piece->segment->graph, piece->nodes, &piece->count));
     for (size_t i = 0; i < piece->count; i++)
@@ -124,7 +124,7 @@ size_t bg_piece_nodes(const bg_piece *piece)
     return piece->segment->nodes;
 }
 
-int bg__rows_of(const bg__call *call)
+int bg__call_rows(const bg__call *call)
 {
     bg__output output = {0};
     const bg_tensor *tensor = bg__output_next(call->op, &output) ? bg__output_tensor(&output, call->kept) : NULL;
@@ -135,5 +135,5 @@ int bg__rows_of(const bg__call *call)
 
 int bg_piece_rows(const bg_piece *piece)
 {
-    return piece->capture->inlined_count > 0 ? bg__rows_of(piece->capture->inlined[0]) : 1;
+    return piece->capture->inlined_count > 0 ? bg__call_rows(piece->capture->inlined[0]) : 1;
 }

@@ -7,7 +7,7 @@
 #include "kernels/library/probe.h"
 
 /* A tensor of the calls, or a call's own memory, which is not compared. */
-typedef struct bg__held {
+typedef struct bg__proof_tensor {
     bg_tensor tensor;
     const bg__call *call;
     const bg_field *field; /* NULL: memory of the call */
@@ -23,18 +23,24 @@ typedef struct bg__held {
     char *before;   /* its initial contents, in compiled->room; NULL: an input, and there was no room */
     char *expected; /* if written: its contents after the calls */
     char *copy;     /* an input's copy, which some trials use instead; NULL: none does */
-} bg__held;
+} bg__proof_tensor;
 
 /* The contents of memory when the calls, or the op, begin. */
-typedef enum bg__contents {
+typedef enum bg__trial_contents {
     BG__CONTENTS_REAL,    /* as in the pass */
     BG__CONTENTS_PATTERN, /* outputs hold a pattern, NaN for floats, which shows elements that are not written */
     BG__CONTENTS_PADDED,  /* and the second half of the inputs' rows is zero, as padding may be */
     BG__CONTENTS_RANDOM   /* and constant float inputs hold random numbers */
-} bg__contents;
+} bg__trial_contents;
 
 /* The launches of a trial: the calls, the calls again, and the op. BEFORE: the contents before them. */
-typedef enum bg__slot { BG__SLOT_BEFORE, BG__SLOT_CALLS, BG__SLOT_AGAIN, BG__SLOT_OP, BG__SLOTS } bg__slot;
+typedef enum bg__trial_slot {
+    BG__SLOT_BEFORE,
+    BG__SLOT_CALLS,
+    BG__SLOT_AGAIN,
+    BG__SLOT_OP,
+    BG__TRIAL_SLOTS
+} bg__trial_slot;
 
 /* What the device has found, by slot and tensor. */
 typedef struct bg__proof_results {
@@ -45,14 +51,14 @@ typedef struct bg__proof_results {
 
 typedef struct bg__proof {
     const bg__piece *piece;
-    const bg__run *run;
+    const bg__fusion *run;
     cudaStream_t stream;
-    bg__held *list;
+    bg__proof_tensor *list;
     int count;
     size_t capacity;
     bg__proof_results room, found; /* in compiled->room, and copied to memory */
     void *memory;
-    bg__contents contents;
+    bg__trial_contents contents;
     bool parted;       /* this rank makes no more exchanges in this proof */
     bool any_constant; /* on this rank or another one */
     bool calls_ops;    /* a body has called an op */
@@ -61,7 +67,7 @@ typedef struct bg__proof {
     int args_count;
     size_t args_capacity;
     bg__call op; /* the op's call, which is in no graph */
-    bg__finding *finding;
+    bg__proof_outcome *finding;
 } bg__proof;
 
 static inline bool bg__proof_is_open(const bg__proof *proof)
@@ -72,72 +78,73 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
 /* ---- room (held.c) ---------------------------------------------------------------------------------------------- */
 
 /* Device memory for results, copies of tensors and saved contents: compiled->room. */
-enum { BG__ROOM_ALIGNED = 256 };
-static inline size_t bg__room_aligned(size_t bytes)
+enum { BG__PROOF_ALIGNMENT = 256 };
+static inline size_t bg__proof_align(size_t bytes)
 {
-    return (bytes + BG__ROOM_ALIGNED - 1) / BG__ROOM_ALIGNED * BG__ROOM_ALIGNED;
+    return (bytes + BG__PROOF_ALIGNMENT - 1) / BG__PROOF_ALIGNMENT * BG__PROOF_ALIGNMENT;
 }
-bg_status bg__room_need(const bg__proof *proof, size_t bytes);
+bg_status bg__proof_reserve(const bg__proof *proof, size_t bytes);
 /* The results come first in it. */
 static inline size_t bg__proof_results_bytes(const bg__proof *proof)
 {
     return (size_t)proof->count *
-           (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof(unsigned long long));
+           (BG__TRIAL_SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof(unsigned long long));
 }
 
 /* ---- the tensors of the calls (held.c) -------------------------------------------------------------------------- */
 
 /* Lists the tensors. Sets the finding to UNPROVEN if they cannot be compared. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__held_list(bg__proof *proof);
+bg_status bg__proof_tensors_collect(bg__proof *proof);
 /* Allocates copies, and saves the contents. Sets the finding to UNPROVEN if there is too little memory. Errors: CUDA.
  */
-bg_status bg__held_keep(bg__proof *proof);
+bg_status bg__proof_tensors_save(bg__proof *proof);
 /* Fills memory as proof->contents says. This function and those below only queue work. */
-bg_status bg__held_prepare(const bg__proof *proof);
+bg_status bg__proof_tensors_fill(const bg__proof *proof);
 /* Fills the op's scratch with a pattern, if outputs have one. */
-bg_status bg__held_fill_scratch(const bg__proof *proof);
+bg_status bg__proof_fill_scratch(const bg__proof *proof);
 /* Saves the calls' results as the expected contents. */
-bg_status bg__held_expect(const bg__proof *proof);
+bg_status bg__proof_save_expected(const bg__proof *proof);
 /* Restores all memory that the run writes. */
-bg_status bg__held_restore(const bg__proof *proof);
+bg_status bg__proof_tensors_restore(const bg__proof *proof);
 /* The first returns the address where a trial reads an input; the second restores a changed input, if it was saved. */
-const char *bg__held_read_at(const bg__proof *proof, const bg__held *held);
-bg_status bg__held_put_back(const bg__proof *proof, const bg__held *held);
+const char *bg__proof_input_address(const bg__proof *proof, const bg__proof_tensor *held);
+bg_status bg__proof_restore_input(const bg__proof *proof, const bg__proof_tensor *held);
 /* Points the tensors of args to their copies. */
-void bg__held_use_copies(const bg__proof *proof, const bg_op *op, void *args);
+void bg__proof_substitute_copies(const bg__proof *proof, const bg_op *op, void *args);
 
 /* ---- what the device finds (proof_results.c) -------------------------------------------------------------------- */
 
 /* Sets constant of each tensor, and any_constant. Waits for the device. */
 bg_status bg__proof_find_constants(bg__proof *proof);
 /* After that: whether the inputs vary enough to tell one op from another. */
-bool bg__proof_tells(const bg__proof *proof);
+bool bg__proof_is_conclusive(const bg__proof *proof);
 /* Begins a trial: fills memory as proof->contents says, and digests the inputs. */
 bg_status bg__proof_begin_trial(bg__proof *proof);
 /* After a launch: the first digests the inputs, the second compares written tensors with the expected contents. Neither
  * waits. */
-bg_status bg__proof_probe(const bg__proof *proof, bg__slot slot);
-bg_status bg__proof_compare(const bg__proof *proof, bg__slot slot);
+bg_status bg__proof_digest_inputs(const bg__proof *proof, bg__trial_slot slot);
+bg_status bg__proof_compare_outputs(const bg__proof *proof, bg__trial_slot slot);
 /* Waits for the results, reads them, and restores inputs that were changed. */
 bg_status bg__proof_end_trial(bg__proof *proof);
 /* After that: the first input that a slot has changed; the first tensor that it has written with other contents than
  * expected. NULL: none. */
-const bg__held *bg__proof_changed(const bg__proof *proof, bg__slot slot);
-const bg__held *bg__proof_differing(const bg__proof *proof, bg__slot slot, const bgk_difference **difference);
+const bg__proof_tensor *bg__proof_find_changed_input(const bg__proof *proof, bg__trial_slot slot);
+const bg__proof_tensor *bg__proof_find_differing(const bg__proof *proof, bg__trial_slot slot,
+                                                 const bgk_difference **difference);
 
 /* ---- what is launched (proof_graphs.c) -------------------------------------------------------------------------- */
 
 /* Captures the op, or the calls, that many times in sequence, with the copies in place of tensors. If that fails, *exec
  * is NULL and the proof is closed; if it fails on one rank, the proof is closed on all. Errors: CUDA. */
-bg_status bg__proof_capture(bg__proof *proof, bool op, int repeats, cudaGraphExec_t *exec);
+bg_status bg__proof_capture_graph(bg__proof *proof, bool op, int repeats, cudaGraphExec_t *exec);
 /* Turns a failure into a finding; the calls stay in the graph. by_op: the op's body failed. The finding is then final,
  * unless memory is short or CUDA's error is not about captures: the next capture tries again. Returns an error only if
  * the device is gone. */
-bg_status bg__proof_judge_failure(bg__proof *proof, bg_status status, bool by_op, const char *what);
+bg_status bg__proof_classify_failure(bg__proof *proof, bg_status status, bool by_op, const char *what);
 /* Closes the proof if another rank has closed it. Bodies may hold collectives, so all ranks must run the same ones. */
-bg_status bg__proof_stop_together(bg__proof *proof);
+bg_status bg__proof_agree_to_stop(bg__proof *proof);
 /* This rank has failed: the others stop at their next exchange, and get the reason after the proof. */
-void bg__proof_part(bg__proof *proof);
+void bg__proof_leave_ranks(bg__proof *proof);
 
 /* ---- how long they take (times.c) ------------------------------------------------------------------------------- */
 

@@ -8,20 +8,21 @@
 /* ---- layout ---- */
 
 /* Lays out the lists in device memory, or in the host's copy of it. */
-static void place_results(bg__proof_results *results, int count, void *memory)
+static void lay_out_results(bg__proof_results *results, int count, void *memory)
 {
     size_t n = (size_t)count;
     results->differences = memory;
-    results->probes = (bgk_probe *)(void *)(results->differences + n * BG__SLOTS);
-    results->heads = (unsigned long long *)(void *)(results->probes + n * BG__SLOTS);
+    results->probes = (bgk_probe *)(void *)(results->differences + n * BG__TRIAL_SLOTS);
+    results->heads = (unsigned long long *)(void *)(results->probes + n * BG__TRIAL_SLOTS);
 }
 
-static bgk_difference *difference_at(const bg__proof *p, const bg__proof_results *results, bg__slot slot, int index)
+static bgk_difference *difference_at(const bg__proof *p, const bg__proof_results *results, bg__trial_slot slot,
+                                     int index)
 {
     return &results->differences[(int)slot * p->count + index];
 }
 
-static bgk_probe *probe_at(const bg__proof *p, const bg__proof_results *results, bg__slot slot, int index)
+static bgk_probe *probe_at(const bg__proof *p, const bg__proof_results *results, bg__trial_slot slot, int index)
 {
     return &results->probes[(int)slot * p->count + index];
 }
@@ -32,9 +33,9 @@ static bg_status clear_results(bg__proof *p)
 {
     bg_status status = BG_OK;
 
-    place_results(&p->room, p->count, p->piece->compiled->room);
+    lay_out_results(&p->room, p->count, p->piece->compiled->room);
     memset(p->found.differences, 0, bg__proof_results_bytes(p));
-    for (int i = 0; i < BG__SLOTS * p->count; i++)
+    for (int i = 0; i < BG__TRIAL_SLOTS * p->count; i++)
         p->found.differences[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
     BG__TRY_CUDA(cudaMemcpyAsync(p->room.differences, p->found.differences, bg__proof_results_bytes(p),
                                  cudaMemcpyHostToDevice, p->stream));
@@ -52,50 +53,50 @@ done:
     return status;
 }
 
-static bg_status take_results(bg__proof *p)
+static bg_status allocate_results(bg__proof *p)
 {
     p->memory = malloc(bg__proof_results_bytes(p));
     if (p->memory == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
-    place_results(&p->found, p->count, p->memory);
-    return bg__room_need(p, bg__room_aligned(bg__proof_results_bytes(p)));
+    lay_out_results(&p->found, p->count, p->memory);
+    return bg__proof_reserve(p, bg__proof_align(bg__proof_results_bytes(p)));
 }
 
 /* ---- constants ---- */
 
-enum { HEAD = sizeof(unsigned long long) };
+enum { HEAD_BYTES = sizeof(unsigned long long) };
 
-static bool has_value(const bg__held *h)
+static bool is_call_input(const bg__proof_tensor *h)
 {
     return !h->output && h->field != NULL;
 }
 
 /* Queues two digests: of the tensor without its last word, and without its first. If they are equal, and the elements
  * in the first word are, all elements are. */
-static bg_status queue_constant(const bg__proof *p, int index)
+static bg_status queue_constant_check(const bg__proof *p, int index)
 {
-    static const bg__slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
-    const bg__held *h = &p->list[index];
+    static const bg__trial_slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
+    const bg__proof_tensor *h = &p->list[index];
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaMemcpyAsync(&p->room.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD,
+    BG__TRY_CUDA(cudaMemcpyAsync(&p->room.heads[index], h->tensor.data, h->bytes < HEAD_BYTES ? h->bytes : HEAD_BYTES,
                                  cudaMemcpyDefault, p->stream));
-    for (size_t k = 0; k < 2 && h->bytes > HEAD; k++)
-        BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slots[k], index), (char *)h->tensor.data + k * HEAD,
-                                      h->bytes - HEAD, BGK_NO_FLOATS, p->stream));
+    for (size_t k = 0; k < 2 && h->bytes > HEAD_BYTES; k++)
+        BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slots[k], index), (char *)h->tensor.data + k * HEAD_BYTES,
+                                      h->bytes - HEAD_BYTES, BGK_NO_FLOATS, p->stream));
 done:
     return status;
 }
 
 static bool is_constant(const bg__proof *p, int index)
 {
-    const bg__held *h = &p->list[index];
+    const bg__proof_tensor *h = &p->list[index];
     const char *head = (const char *)&p->found.heads[index];
     size_t size = bg_dtype_bytes(h->tensor.dtype);
     bool same =
         probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest == probe_at(p, &p->found, BG__SLOT_CALLS, index)->digest;
 
-    for (size_t at = size; at < h->bytes && at < HEAD; at += size)
+    for (size_t at = size; at < h->bytes && at < HEAD_BYTES; at += size)
         same &= memcmp(head, head + at, size) == 0;
     return same;
 }
@@ -104,15 +105,15 @@ bg_status bg__proof_find_constants(bg__proof *p)
 {
     bg_status status;
 
-    BG__TRY(take_results(p));
+    BG__TRY(allocate_results(p));
     BG__TRY(clear_results(p));
     for (int i = 0; i < p->count; i++)
-        if (has_value(&p->list[i]))
-            BG__TRY(queue_constant(p, i));
+        if (is_call_input(&p->list[i]))
+            BG__TRY(queue_constant_check(p, i));
     BG__TRY(read_results(p));
     for (int i = 0; i < p->count; i++) {
-        bg__held *h = &p->list[i];
-        h->constant = has_value(h) && is_constant(p, i);
+        bg__proof_tensor *h = &p->list[i];
+        h->constant = is_call_input(h) && is_constant(p, i);
         p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
     }
 done:
@@ -121,13 +122,13 @@ done:
 
 /* A constant float that no copy can replace makes the proof inconclusive. A constant array of integers may never have
  * been filled; a single integer is a value, and counts if no such array is read. */
-bool bg__proof_tells(const bg__proof *p)
+bool bg__proof_is_conclusive(const bg__proof *p)
 {
     bool varies = false, blind = false;
 
     for (int i = 0; i < p->count; i++) {
-        const bg__held *h = &p->list[i];
-        if (!has_value(h))
+        const bg__proof_tensor *h = &p->list[i];
+        if (!is_call_input(h))
             continue;
         if (bg__tensor_is_float(&h->tensor)) {
             if (h->constant && (h->shared || h->mixed))
@@ -147,18 +148,18 @@ bg_status bg__proof_begin_trial(bg__proof *p)
 {
     bg_status status;
     BG__TRY(clear_results(p));
-    BG__TRY(bg__held_prepare(p));
-    BG__TRY(bg__proof_probe(p, BG__SLOT_BEFORE));
+    BG__TRY(bg__proof_tensors_fill(p));
+    BG__TRY(bg__proof_digest_inputs(p, BG__SLOT_BEFORE));
 done:
     return status;
 }
 
-bg_status bg__proof_probe(const bg__proof *p, bg__slot slot)
+bg_status bg__proof_digest_inputs(const bg__proof *p, bg__trial_slot slot)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < p->count; i++)
         if (!p->list[i].written && !p->list[i].reused)
-            BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slot, i), bg__held_read_at(p, &p->list[i]),
+            BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slot, i), bg__proof_input_address(p, &p->list[i]),
                                           p->list[i].bytes, BGK_NO_FLOATS, p->stream));
 done:
     return status;
@@ -166,7 +167,7 @@ done:
 
 /* The rule's tolerance. It holds for integers, such as indices, only if it names their type, and never for mixed types.
  */
-static const char *tolerance_of(const bg__proof *p, const bg__held *h)
+static const char *choose_tolerance(const bg__proof *p, const bg__proof_tensor *h)
 {
     const char *text = p->run->rule->attributes_.tolerance;
     if (h->mixed || text == NULL)
@@ -174,14 +175,14 @@ static const char *tolerance_of(const bg__proof *p, const bg__held *h)
     return bg__tensor_is_float(&h->tensor) || strstr(text, bg_dtype_name(h->tensor.dtype)) != NULL ? text : NULL;
 }
 
-bg_status bg__proof_compare(const bg__proof *p, bg__slot slot)
+bg_status bg__proof_compare_outputs(const bg__proof *p, bg__trial_slot slot)
 {
     bg_status status = BG_OK;
 
     for (int i = 0; i < p->count; i++) {
-        const bg__held *h = &p->list[i];
+        const bg__proof_tensor *h = &p->list[i];
         if (h->written && h->field != NULL)
-            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, h),
+            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, choose_tolerance(p, h),
                                             difference_at(p, &p->room, slot, i), p->stream));
     }
 done:
@@ -189,7 +190,7 @@ done:
 }
 
 /* A slot that was not launched has no digest. */
-static bool is_changed(const bg__proof *p, bg__slot slot, int index)
+static bool is_input_changed(const bg__proof *p, bg__trial_slot slot, int index)
 {
     unsigned long long digest = probe_at(p, &p->found, slot, index)->digest;
     return digest != 0 && digest != probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest;
@@ -202,24 +203,25 @@ bg_status bg__proof_end_trial(bg__proof *p)
     BG__TRY(read_results(p));
     for (int i = 0; i < p->count; i++) {
         bool changed = false;
-        for (bg__slot slot = BG__SLOT_CALLS; slot < BG__SLOTS; slot++)
-            changed |= is_changed(p, slot, i);
+        for (bg__trial_slot slot = BG__SLOT_CALLS; slot < BG__TRIAL_SLOTS; slot++)
+            changed |= is_input_changed(p, slot, i);
         if (changed)
-            BG__TRY(bg__held_put_back(p, &p->list[i]));
+            BG__TRY(bg__proof_restore_input(p, &p->list[i]));
     }
 done:
     return status;
 }
 
-const bg__held *bg__proof_changed(const bg__proof *p, bg__slot slot)
+const bg__proof_tensor *bg__proof_find_changed_input(const bg__proof *p, bg__trial_slot slot)
 {
     for (int i = 0; i < p->count; i++)
-        if (is_changed(p, slot, i))
+        if (is_input_changed(p, slot, i))
             return &p->list[i];
     return NULL;
 }
 
-const bg__held *bg__proof_differing(const bg__proof *p, bg__slot slot, const bgk_difference **difference)
+const bg__proof_tensor *bg__proof_find_differing(const bg__proof *p, bg__trial_slot slot,
+                                                 const bgk_difference **difference)
 {
     for (int i = 0; i < p->count; i++) {
         *difference = difference_at(p, &p->found, slot, i);

@@ -4,21 +4,21 @@
 #include <stdio.h>
 
 /* Iterates over the tensors of an op's arguments. Starts zeroed. */
-typedef struct each_tensor {
+typedef struct tensor_iterator {
     uint32_t field;
     int element;
     const bg_field *of;
     const bg_tensor *tensor;
-} each_tensor;
+} tensor_iterator;
 
-static bool next_tensor(const bg_op *op, const void *args, each_tensor *at)
+static bool next_tensor(const bg_op *op, const void *args, tensor_iterator *at)
 {
     for (; at->field < op->field_count; at->field++, at->element = 0) {
         const bg_field *field = &op->fields[at->field];
-        if (at->element >= bg__tensors_in(field))
+        if (at->element >= bg__field_count_tensors(field))
             continue;
         at->of = field;
-        at->tensor = bg__tensors_of(field, args) + at->element++;
+        at->tensor = bg__field_tensors(field, args) + at->element++;
         return true;
     }
     return false;
@@ -53,27 +53,27 @@ bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b)
 
 /* ---- the op has the tensors of the calls, and no others ---- */
 
-static bool writes(const bg_op *op, const void *args, const bg_tensor *tensor)
+static bool op_writes(const bg_op *op, const void *args, const bg_tensor *tensor)
 {
-    each_tensor at = {0};
+    tensor_iterator at = {0};
     while (next_tensor(op, args, &at))
         if (is_written(at.of) && is_same_memory(at.tensor, tensor))
             return true;
     return false;
 }
 
-static bool calls_write(const bg__run *run, const bg_tensor *tensor)
+static bool calls_write(const bg__fusion *run, const bg_tensor *tensor)
 {
     for (int i = 0; i < run->rule->count; i++)
-        if (writes(run->calls[i]->op, run->calls[i]->kept, tensor))
+        if (op_writes(run->calls[i]->op, run->calls[i]->kept, tensor))
             return true;
     return false;
 }
 
-static bool calls_have(const bg__run *run, const bg_tensor *tensor)
+static bool calls_contain(const bg__fusion *run, const bg_tensor *tensor)
 {
     for (int i = 0; i < run->rule->count; i++) {
-        each_tensor at = {0};
+        tensor_iterator at = {0};
         while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &at))
             if (bg__tensor_is_inside(tensor, at.tensor))
                 return true;
@@ -81,12 +81,12 @@ static bool calls_have(const bg__run *run, const bg_tensor *tensor)
     return false;
 }
 
-static bool check_op_writes_all(const bg__run *run, char *why, size_t bytes)
+static bool check_op_writes_all(const bg__fusion *run, char *why, size_t bytes)
 {
     for (int i = 0; i < run->rule->count; i++) {
-        each_tensor at = {0};
+        tensor_iterator at = {0};
         while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &at)) {
-            if (!is_written(at.of) || writes(run->rule->op, run->args, at.tensor))
+            if (!is_written(at.of) || op_writes(run->rule->op, run->args, at.tensor))
                 continue;
             snprintf(why, bytes, "%s does not write %s of %s, which later work may read", run->rule->op->name,
                      at.of->name, run->calls[i]->name);
@@ -96,10 +96,10 @@ static bool check_op_writes_all(const bg__run *run, char *why, size_t bytes)
     return true;
 }
 
-static bool check_op_has_no_more(const bg__run *run, char *why, size_t bytes)
+static bool check_op_tensors(const bg__fusion *run, char *why, size_t bytes)
 {
     const bg_op *op = run->rule->op;
-    each_tensor at = {0};
+    tensor_iterator at = {0};
 
     while (next_tensor(op, run->args, &at)) {
         if (at.tensor->data == NULL && at.tensor->rank > 0 && bg_tensor_bytes(at.tensor) == 0)
@@ -108,7 +108,7 @@ static bool check_op_has_no_more(const bg__run *run, char *why, size_t bytes)
             snprintf(why, bytes, "the rule sets no tensor for %s of %s", at.of->name, op->name);
             return false;
         }
-        if (is_written(at.of) ? calls_write(run, at.tensor) : calls_have(run, at.tensor))
+        if (is_written(at.of) ? calls_write(run, at.tensor) : calls_contain(run, at.tensor))
             continue;
         snprintf(why, bytes, "%s of %s is %s", at.of->name, op->name,
                  is_written(at.of) ? "nothing that the calls write" : "no tensor of the calls");
@@ -119,7 +119,8 @@ static bool check_op_has_no_more(const bg__run *run, char *why, size_t bytes)
 
 /* ---- what shares memory ---- */
 
-static bool check_pair(const bg__run *run, const each_tensor *a, const each_tensor *b, char *why, size_t bytes)
+static bool check_tensor_pair(const bg__fusion *run, const tensor_iterator *a, const tensor_iterator *b, char *why,
+                              size_t bytes)
 {
     bool same = is_same_memory(a->tensor, b->tensor);
 
@@ -133,27 +134,27 @@ static bool check_pair(const bg__run *run, const each_tensor *a, const each_tens
     return false;
 }
 
-static bool check_sharing(const bg__run *run, char *why, size_t bytes)
+static bool check_op_overlaps(const bg__fusion *run, char *why, size_t bytes)
 {
-    each_tensor a = {0};
+    tensor_iterator a = {0};
 
     while (next_tensor(run->rule->op, run->args, &a)) {
-        each_tensor b = a;
+        tensor_iterator b = a;
         while (next_tensor(run->rule->op, run->args, &b))
-            if (!check_pair(run, &a, &b, why, bytes))
+            if (!check_tensor_pair(run, &a, &b, why, bytes))
                 return false;
     }
     return true;
 }
 
 /* If tensors of the calls overlap in part, the op may read bytes before or after they change. */
-static bool check_calls_overlap(const bg__run *run, char *why, size_t bytes)
+static bool check_call_overlaps(const bg__fusion *run, char *why, size_t bytes)
 {
     for (int i = 0; i < run->rule->count; i++) {
-        each_tensor a = {0};
+        tensor_iterator a = {0};
         while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &a)) {
             for (int k = i; k < run->rule->count; k++) {
-                each_tensor b = {0};
+                tensor_iterator b = {0};
                 while (next_tensor(run->calls[k]->op, run->calls[k]->kept, &b)) {
                     if ((!is_written(a.of) && !is_written(b.of)) || !bg__tensors_overlap_in_part(a.tensor, b.tensor))
                         continue;
@@ -167,8 +168,8 @@ static bool check_calls_overlap(const bg__run *run, char *why, size_t bytes)
     return true;
 }
 
-bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes)
+bool bg__fusion_check_tensors(const bg__fusion *run, char *why, size_t bytes)
 {
-    return check_op_has_no_more(run, why, bytes) && check_op_writes_all(run, why, bytes) &&
-           check_sharing(run, why, bytes) && check_calls_overlap(run, why, bytes);
+    return check_op_tensors(run, why, bytes) && check_op_writes_all(run, why, bytes) &&
+           check_op_overlaps(run, why, bytes) && check_call_overlaps(run, why, bytes);
 }

@@ -13,10 +13,10 @@ typedef struct nodes {
 } nodes;
 
 /* An op in the graph. */
-typedef struct placed {
-    bg__run *run;
+typedef struct placed_op {
+    bg__fusion *run;
     nodes last;
-} placed;
+} placed_op;
 
 /* A node of an op. */
 typedef struct made {
@@ -26,7 +26,7 @@ typedef struct made {
 
 typedef struct splice {
     const bg__piece *piece;
-    placed *list; /* in order of the pass */
+    placed_op *list; /* in order of the pass */
     size_t count;
     size_t *placed_at; /* by node of the piece: 1 + the index in list of the applied run that has it; 0: none */
     made *made;
@@ -40,16 +40,16 @@ static bg_status add_node(nodes *to, cudaGraphNode_t node)
     for (size_t i = 0; i < to->count; i++)
         if (to->list[i] == node)
             return BG_OK;
-    BG__TRY(BG__GROW(to->list, to->count, to->capacity, "nodes"));
+    BG__TRY(BG__ARRAY_GROW(to->list, to->count, to->capacity, "nodes"));
     to->list[to->count++] = node;
 done:
     return status;
 }
 
 /* Adds the node itself, or the last nodes of the op that replaces it. */
-static bg_status add_present(const splice *s, nodes *to, size_t place)
+static bg_status add_replacement_nodes(const splice *s, nodes *to, size_t place)
 {
-    const placed *at = s->placed_at[place] > 0 ? &s->list[s->placed_at[place] - 1] : NULL;
+    const placed_op *at = s->placed_at[place] > 0 ? &s->list[s->placed_at[place] - 1] : NULL;
     bg_status status = BG_OK;
 
     if (at == NULL)
@@ -61,23 +61,23 @@ done:
 }
 
 /* A run's dependencies come before it in the pass, so that their ops are already in the graph. */
-static bg_status list_before(const splice *s, const bg__run *run, nodes *before)
+static bg_status list_dependencies(const splice *s, const bg__fusion *run, nodes *before)
 {
     const bg__piece *piece = s->piece;
     bg_status status = BG_OK;
 
     if (piece->before[run->first] == 1)
-        return add_present(s, before, piece->previous[run->first]);
+        return add_replacement_nodes(s, before, piece->previous[run->first]);
     for (size_t i = 0; piece->before[run->first] > 1 && i < piece->edges.count; i++)
         if (piece->edges.to[i] == piece->nodes[run->first])
-            BG__TRY(add_present(s, before, bg__piece_find(piece, piece->edges.from[i])));
+            BG__TRY(add_replacement_nodes(s, before, bg__piece_find_node(piece, piece->edges.from[i])));
 done:
     return status;
 }
 
 /* ---- the ops ---- */
 
-static bg_status read_frontier(cudaStream_t stream, nodes *last)
+static bg_status read_capture_dependencies(cudaStream_t stream, nodes *last)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *list = NULL;
@@ -103,22 +103,22 @@ static bool has_node(const nodes *of, cudaGraphNode_t node)
 
 /* Adds a node unless it is known. Nodes of the piece and of earlier ops are known: the op may have edges to them that
  * other edges make redundant. */
-static bg_status add_made(splice *s, cudaGraphNode_t node, const bg__call *run)
+static bg_status add_op_node(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
-    bool known = bg__piece_find(s->piece, node) < s->piece->count;
+    bool known = bg__piece_find_node(s->piece, node) < s->piece->count;
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < s->made_count && !known; i++)
         known = s->made[i].node == node;
     if (known)
         return BG_OK;
-    BG__TRY(BG__GROW(s->made, s->made_count, s->made_capacity, "nodes"));
+    BG__TRY(BG__ARRAY_GROW(s->made, s->made_count, s->made_capacity, "nodes"));
     s->made[s->made_count++] = (made){node, run};
 done:
     return status;
 }
 
-static bg_status add_dependencies(splice *s, cudaGraphNode_t node, const bg__call *run)
+static bg_status add_dependency_nodes(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
     cudaGraphNode_t *list = NULL;
     cudaGraphEdgeData *data = NULL; /* without room for it CUDA lists no edges of special kinds */
@@ -134,7 +134,7 @@ static bg_status add_dependencies(splice *s, cudaGraphNode_t node, const bg__cal
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
     BG__TRY_CUDA(cudaGraphNodeGetDependencies(node, list, data, &count));
     for (size_t i = 0; i < count; i++)
-        BG__TRY(add_made(s, list[i], run));
+        BG__TRY(add_op_node(s, list[i], run));
 done:
     free(list);
     free(data);
@@ -142,45 +142,45 @@ done:
 }
 
 /* Lists the nodes of an op, from its last ones back to its dependencies. */
-static bg_status list_made(splice *s, const placed *at)
+static bg_status list_op_nodes(splice *s, const placed_op *at)
 {
     size_t first = s->made_count;
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < at->last.count; i++)
-        BG__TRY(add_made(s, at->last.list[i], at->run->call));
+        BG__TRY(add_op_node(s, at->last.list[i], at->run->call));
     for (size_t i = first; i < s->made_count; i++)
-        BG__TRY(add_dependencies(s, s->made[i].node, at->run->call));
+        BG__TRY(add_dependency_nodes(s, s->made[i].node, at->run->call));
     at->run->call->first_node = (long)first; /* equal: the op has left no work */
     at->run->call->end_node = (long)s->made_count;
 done:
     return status;
 }
 
-static bg_status capture_op(splice *s, placed *at)
+static bg_status capture_op(splice *s, placed_op *at)
 {
     const bg_capture *capture = s->piece->capture;
-    bg__run *run = at->run;
+    bg__fusion *run = at->run;
     nodes before = {NULL, 0, 0};
     bg_status status;
 
     BG__TRY(bg__call_add_run(run->calls, run->rule->count, run->rule->op, run->name, &run->call));
     run->call->tolerance = run->rule->attributes_.tolerance;
-    BG__TRY(list_before(s, run, &before));
+    BG__TRY(list_dependencies(s, run, &before));
     BG__TRY_CUDA(cudaStreamUpdateCaptureDependencies(capture->origin, before.list, NULL, before.count,
                                                      cudaStreamSetCaptureDependencies));
     run->call->kept = run->call->want;
     BG__TRY(bg__call_run(run->call, run->rule->op->body, run->args, capture->origin));
-    bg__pending_note(); /* the body may have left an error of its own */
+    bg__foreign_error_note(); /* the body may have left an error of its own */
     run->call->stream = run->calls[0]->stream;
     BG__TRY(bg__owned_add(&capture->graph->owned, run->args, free)); /* a memcpy node may read them */
     run->args = NULL;
-    BG__TRY(read_frontier(capture->origin, &at->last));
-    BG__TRY(list_made(s, at));
+    BG__TRY(read_capture_dependencies(capture->origin, &at->last));
+    BG__TRY(list_op_nodes(s, at));
 done:
     free(before.list);
     if (status != BG_OK)
-        bg__fail_where("%s", run->name);
+        bg__error_add_location("%s", run->name);
     return status;
 }
 
@@ -190,24 +190,25 @@ static bg_status capture_ops(splice *s)
     cudaError_t error;
     bg_status status = BG_OK;
 
-    bg__captured_enter();
+    bg__capturing_streams_enter();
     BG__TRY_CUDA(
         cudaStreamBeginCaptureToGraph(capture->origin, s->piece->segment->graph, NULL, NULL, 0, capture->options.mode));
     for (size_t i = 0; i < s->count && status == BG_OK; i++)
         status = capture_op(s, &s->list[i]);
-    error = bg__end_capture(capture->origin, &s->piece->segment->graph); /* the same graph; NULL after an error */
+    error =
+        bg__stream_end_capture(capture->origin, &s->piece->segment->graph); /* the same graph; NULL after an error */
     if (status != BG_OK)
-        bg__ignore(error);
+        bg__clear_cuda_error(error);
     else if (error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
 done:
-    bg__captured_leave();
+    bg__capturing_streams_leave();
     return status;
 }
 
 /* ---- dependents ---- */
 
-static bg_status add_edges(const splice *s, const placed *at, cudaGraphNode_t to)
+static bg_status add_edges_to_node(const splice *s, const placed_op *at, cudaGraphNode_t to)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < at->last.count; i++)
@@ -217,22 +218,23 @@ done:
 }
 
 /* Adds edges from the op to the run's dependents that stay; other ops have theirs already. */
-static bg_status join_rest(const splice *s, const placed *at)
+static bg_status connect_dependents(const splice *s, const placed_op *at)
 {
     const bg__piece *piece = s->piece;
     size_t tail = at->run->end - 1;
     bg_status status = BG_OK;
 
     if (piece->after[tail] == 1)
-        return s->placed_at[piece->next[tail]] > 0 ? BG_OK : add_edges(s, at, piece->nodes[piece->next[tail]]);
+        return s->placed_at[piece->next[tail]] > 0 ? BG_OK : add_edges_to_node(s, at, piece->nodes[piece->next[tail]]);
     for (size_t i = 0; piece->after[tail] > 1 && i < piece->edges.count; i++)
-        if (piece->edges.from[i] == piece->nodes[tail] && s->placed_at[bg__piece_find(piece, piece->edges.to[i])] == 0)
-            BG__TRY(add_edges(s, at, piece->edges.to[i]));
+        if (piece->edges.from[i] == piece->nodes[tail] &&
+            s->placed_at[bg__piece_find_node(piece, piece->edges.to[i])] == 0)
+            BG__TRY(add_edges_to_node(s, at, piece->edges.to[i]));
 done:
     return status;
 }
 
-static bg_status remove_runs(const splice *s)
+static bg_status remove_fused_nodes(const splice *s)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < s->piece->count; i++)
@@ -314,21 +316,22 @@ done:
 
 /* ---- where each node comes from ---- */
 
-static int compare_made(const void *a, const void *b)
+static int compare_op_nodes(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const made *)a)->node, y = (uintptr_t)((const made *)b)->node;
     return (x > y) - (x < y);
 }
 
-static bg__origin find_origin(const splice *s, cudaGraphNode_t node)
+static bg__node_origin find_origin(const splice *s, cudaGraphNode_t node)
 {
     const made wanted = {node, NULL};
     const made *found =
-        s->made_count > 0 ? bsearch(&wanted, s->made, s->made_count, sizeof wanted, compare_made) : NULL;
-    return found != NULL ? (bg__origin){0, found->run} : (bg__origin){bg__piece_find(s->piece, node), NULL};
+        s->made_count > 0 ? bsearch(&wanted, s->made, s->made_count, sizeof wanted, compare_op_nodes) : NULL;
+    return found != NULL ? (bg__node_origin){0, found->run}
+                         : (bg__node_origin){bg__piece_find_node(s->piece, node), NULL};
 }
 
-static bg_status note_origins(splice *s)
+static bg_status record_origins(splice *s)
 {
     bg__segment *segment = s->piece->segment;
     cudaGraphNode_t *list = NULL;
@@ -343,10 +346,10 @@ static bg_status note_origins(splice *s)
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, list, &count));
     if (s->made_count > 0)
-        qsort(s->made, s->made_count, sizeof *s->made, compare_made);
+        qsort(s->made, s->made_count, sizeof *s->made, compare_op_nodes);
     for (size_t i = 0; i < count; i++)
         segment->origins[i] = find_origin(s, list[i]);
-    segment->captured_nodes = s->piece->count;
+    segment->nodes_at_capture = s->piece->count;
     segment->nodes = count;
 done:
     free(list);
@@ -355,13 +358,13 @@ done:
 
 /* ---- all of it ---- */
 
-static int compare_placed(const void *a, const void *b)
+static int compare_placed_ops(const void *a, const void *b)
 {
-    size_t x = ((const placed *)a)->run->first, y = ((const placed *)b)->run->first;
+    size_t x = ((const placed_op *)a)->run->first, y = ((const placed_op *)b)->run->first;
     return (x > y) - (x < y);
 }
 
-static bg_status list_applied(splice *s)
+static bg_status list_applied_fusions(splice *s)
 {
     const bg__compiled *compiled = s->piece->compiled;
     int runs = compiled->run_count - s->piece->first_run;
@@ -374,14 +377,14 @@ static bg_status list_applied(splice *s)
         if (compiled->runs[i].state == BG_FUSION_APPLIED)
             s->list[s->count++].run = &compiled->runs[i];
     if (s->count > 0)
-        qsort(s->list, s->count, sizeof *s->list, compare_placed);
+        qsort(s->list, s->count, sizeof *s->list, compare_placed_ops);
     for (size_t i = 0; i < s->count; i++)
         for (size_t node = s->list[i].run->first; node < s->list[i].run->end; node++)
             s->placed_at[node] = i + 1;
     return BG_OK;
 }
 
-bg_status bg__splice(const bg__piece *piece)
+bg_status bg__splice_ops(const bg__piece *piece)
 {
     splice s = {.piece = piece};
     bool any = false;
@@ -389,16 +392,16 @@ bg_status bg__splice(const bg__piece *piece)
 
     for (size_t i = 0; i < piece->count && !any; i++)
         any = piece->no_op[i];
-    BG__TRY(list_applied(&s));
+    BG__TRY(list_applied_fusions(&s));
     if (s.count == 0 && !any)
         goto done;
     if (s.count > 0)
         BG__TRY(capture_ops(&s));
     for (size_t i = 0; i < s.count; i++)
-        BG__TRY(join_rest(&s, &s.list[i]));
-    BG__TRY(remove_runs(&s));
+        BG__TRY(connect_dependents(&s, &s.list[i]));
+    BG__TRY(remove_fused_nodes(&s));
     BG__TRY(remove_no_ops(&s));
-    BG__TRY(note_origins(&s));
+    BG__TRY(record_origins(&s));
 done:
     for (size_t i = 0; i < s.count; i++)
         free(s.list[i].last.list);

@@ -8,19 +8,19 @@
 
 /* ---- the compiler ---- */
 
-static _Atomic(const bg_compiler *) chosen;
+static _Atomic(const bg_compiler *) chosen_compiler;
 
 static const bg_compiler *get_compiler(void)
 {
-    const bg_compiler *compiler = atomic_load(&chosen);
+    const bg_compiler *compiler = atomic_load(&chosen_compiler);
     return compiler != NULL ? compiler : bg_compiler_find("rules");
 }
 
 /* ---- begin ---- */
 
-static bg_status read_wanted(bg__compiled *compiled)
+static bg_status read_op_selection(bg__compiled *compiled)
 {
-    const char *text = bg__env("BG_COMPILE_OPS");
+    const char *text = bg__env_value("BG_COMPILE_OPS");
     bg_status status = BG_OK;
 
     if (text != NULL && text[0] == '@')
@@ -28,33 +28,33 @@ static bg_status read_wanted(bg__compiled *compiled)
     compiled->wanted = compiled->wanted_file != NULL ? compiled->wanted_file : text;
 done:
     if (status != BG_OK)
-        bg__fail_where("BG_COMPILE_OPS");
+        bg__error_add_location("BG_COMPILE_OPS");
     return status;
 }
 
-static bool has_rule(const bg__compiled *compiled, const char *pattern, size_t length, bg__nearest *nearest)
+static bool matches_any_rule(const bg__compiled *compiled, const char *pattern, size_t length, bg__nearest *nearest)
 {
     bool any = false;
     for (int i = 0; i < compiled->rule_count; i++) {
         const char *name = compiled->rules[i].op->name;
-        any |= bg__glob(pattern, length, name);
+        any |= bg__glob_matches(pattern, length, name);
         bg__nearest_add(nearest, name, strlen(name));
     }
     return any;
 }
 
 /* Warns of the first name that matches no rule, once in a process: a misspelt name would silently do nothing. */
-static void warn_of_unknown(const bg__compiled *compiled)
+static void warn_of_unknown_op(const bg__compiled *compiled)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    bg__globs globs = {.list = compiled->wanted};
+    static atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    bg__pattern_list globs = {.list = compiled->wanted};
     char hint[BG__HINT_BYTES];
 
-    while (compiled->wanted != NULL && bg__globs_next(&globs)) {
+    while (compiled->wanted != NULL && bg__pattern_list_next(&globs)) {
         const char *hash = memchr(globs.text, '#', globs.length);
         size_t length = hash != NULL ? (size_t)(hash - globs.text) : globs.length;
-        bg__nearest nearest = bg__nearest_to(globs.text, length);
-        if (!has_rule(compiled, globs.text, length, &nearest) && !atomic_flag_test_and_set(&told))
+        bg__nearest nearest = bg__nearest_begin(globs.text, length);
+        if (!matches_any_rule(compiled, globs.text, length, &nearest) && !atomic_flag_test_and_set(&has_warned))
             bg__warn("BG_COMPILE_OPS: no rule's op matches \"%.*s\"%s", (int)globs.length, globs.text,
                      bg__nearest_hint(&nearest, "", hint));
     }
@@ -70,10 +70,10 @@ static bg_status begin_compiling(bg_capture *capture)
     capture->graph->compiled = compiled;
     compiled->info.level = capture->level;
     BG__TRY(bg__env_choice("BG_COMPILE_PROVE", &compiled->prove));
-    BG__TRY(read_wanted(compiled));
+    BG__TRY(read_op_selection(compiled));
     compiled->compiler = get_compiler();
-    BG__TRY(bg__rules_list(&compiled->rules, &compiled->rule_count));
-    warn_of_unknown(compiled);
+    BG__TRY(bg__rules_copy_sorted(&compiled->rules, &compiled->rule_count));
+    warn_of_unknown_op(compiled);
     compiled->numbers = calloc((size_t)compiled->rule_count + 1, sizeof *compiled->numbers);
     if (compiled->numbers == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rules", compiled->rule_count);
@@ -83,10 +83,10 @@ done:
 
 /* ---- a segment ---- */
 
-static void forget_arguments(const bg__piece *piece)
+static void free_fusion_arguments(const bg__piece *piece)
 {
     for (int i = piece->first_run; i < piece->compiled->run_count; i++) {
-        bg__run *run = &piece->compiled->runs[i];
+        bg__fusion *run = &piece->compiled->runs[i];
         free(run->args);
         run->args = NULL;
         run->calls = NULL;
@@ -106,16 +106,16 @@ static bg_status compile_segment(bg_capture *capture, bg__segment *segment, bool
     compiled->info.nodes_before += segment->nodes;
     status = compiled->compiler->compile(compiled->compiler->user, &piece);
     if (status == BG_OK)
-        status = bg__splice(&piece);
+        status = bg__splice_ops(&piece);
     compiled->info.nodes_after += segment->nodes;
-    forget_arguments(&piece);
+    free_fusion_arguments(&piece);
     bg__piece_free(&piece);
     return status;
 }
 
 /* ---- end ---- */
 
-static void free_capturing(bg__compiled *compiled)
+static void free_capture_state(bg__compiled *compiled)
 {
     for (int i = 0; i < compiled->run_count; i++) {
         free(compiled->runs[i].found);
@@ -143,7 +143,7 @@ static void end_compiling(bg_capture *capture)
         compiled->info.dropped += state == BG_FUSION_DIFFERS || state == BG_FUSION_SLOWER;
         compiled->info.unproven += state == BG_FUSION_UNPROVEN;
     }
-    free_capturing(compiled);
+    free_capture_state(compiled);
     bg__debug_hooks.compiled(capture->graph);
 }
 
@@ -151,7 +151,7 @@ static void free_compiled(bg_graph *graph)
 {
     bg__compiled *compiled = graph->compiled;
 
-    free_capturing(compiled);
+    free_capture_state(compiled);
     for (int i = 0; i < compiled->run_count; i++) {
         free(compiled->runs[i].name);
         free(compiled->runs[i].op);
@@ -176,7 +176,7 @@ static bg_status list_ops(const bg_op *const *ops, size_t count, void (*see)(voi
     int rule_count;
     bg_status status;
 
-    BG__TRY(bg__rules_list(&rules, &rule_count));
+    BG__TRY(bg__rules_copy_sorted(&rules, &rule_count));
     for (int i = 0; i < rule_count; i++) {
         bool all = true;
         for (int k = 0; k < rules[i].count; k++)
@@ -195,7 +195,7 @@ static const bg__compile_table functions = {begin_compiling, compile_segment, en
 
 void bg_rule_register(bg_rule *rule)
 {
-    bg__rules_add(rule);
+    bg__rule_list_add(rule);
     bg__compile_set_table(&functions);
 }
 
@@ -208,7 +208,7 @@ bg_status bg_compiler_set(const bg_compiler *compiler)
     if (compiler != NULL && (compiler->name == NULL || compiler->compile == NULL))
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_compiler_set: compiler->%s is NULL",
                         compiler->name == NULL ? "name" : "compile");
-    atomic_store(&chosen, compiler);
+    atomic_store(&chosen_compiler, compiler);
     bg__compile_set_table(&functions);
     return BG_OK;
 }
@@ -223,13 +223,13 @@ bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info
     BG__NEED(info);
     if (graph->compiled != NULL)
         full = graph->compiled->info;
-    return bg__sized_give(info, &full, sizeof full, "bg_graph_get_compile_info: info", "BG_COMPILE_INFO_INIT");
+    return bg__struct_copy_out(info, &full, sizeof full, "bg_graph_get_compile_info: info", "BG_COMPILE_INFO_INIT");
 }
 
 bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusion)
 {
     bg_fusion full = BG_FUSION_INIT;
-    const bg__run *run;
+    const bg__fusion *run;
     int count;
 
     BG__NEED(graph);
@@ -250,5 +250,5 @@ bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusio
     full.proven = run->proven;
     full.calls_us = run->calls_us;
     full.op_us = run->op_us;
-    return bg__sized_give(fusion, &full, sizeof full, "bg_graph_get_fusion: fusion", "BG_FUSION_INIT");
+    return bg__struct_copy_out(fusion, &full, sizeof full, "bg_graph_get_fusion: fusion", "BG_FUSION_INIT");
 }

@@ -10,12 +10,12 @@ struct bg_compiled {
     bg_graph *graph;
 };
 
-static _Thread_local bool is_on;
+static _Thread_local bool runs_compiled;
 
 bool bg_compiled_set(bool on)
 {
-    bool before = is_on;
-    is_on = on;
+    bool before = runs_compiled;
+    runs_compiled = on;
     return before;
 }
 
@@ -32,9 +32,9 @@ bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, con
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a compiled pass");
     made->forward = forward;
     made->user = user;
-    BG__TRY(bg__capture_options_take(&made->options, options));
+    BG__TRY(bg__capture_options_copy(&made->options, options));
     BG__TRY(bg__capture_options_check(&made->options));
-    if (options == NULL && bg__env("BG_COMPILE") == NULL)
+    if (options == NULL && bg__env_value("BG_COMPILE") == NULL)
         made->options.level = BG_LEVEL_PIECEWISE;
     *compiled = made;
     made = NULL;
@@ -44,7 +44,7 @@ done:
 }
 
 /* Inside a capture or an eager pass, of this library or another, the pass's calls belong to that. */
-static bg_status is_inside(cudaStream_t stream, bool *inside)
+static bg_status is_inside_capture(cudaStream_t stream, bool *inside)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     bg_status status = BG_OK;
@@ -65,9 +65,9 @@ bg_status bg_compiled_run(void *user, cudaStream_t stream)
     bg_status status;
 
     BG__NEED(compiled);
-    if (is_on) {
-        bg__pending_note();
-        BG__TRY(is_inside(stream, &inside));
+    if (runs_compiled) {
+        bg__foreign_error_note();
+        BG__TRY(is_inside_capture(stream, &inside));
     }
     if (inside)
         return compiled->forward(compiled->user, stream);

@@ -2,20 +2,20 @@
 
 #include <stdlib.h>
 
-static bg_status resize(bg__edges *edges, size_t capacity)
+static bg_status resize_edges(bg__edges *edges, size_t capacity)
 {
     size_t from = 0, to = 0, data = 0;
     bg_status status;
-    BG__TRY(bg__grow(&edges->from, &from, capacity, sizeof *edges->from, "edges"));
-    BG__TRY(bg__grow(&edges->to, &to, capacity, sizeof *edges->to, "edges"));
-    BG__TRY(bg__grow(&edges->data, &data, capacity, sizeof *edges->data, "edges"));
+    BG__TRY(bg__array_grow(&edges->from, &from, capacity, sizeof *edges->from, "edges"));
+    BG__TRY(bg__array_grow(&edges->to, &to, capacity, sizeof *edges->to, "edges"));
+    BG__TRY(bg__array_grow(&edges->data, &data, capacity, sizeof *edges->data, "edges"));
     edges->capacity = capacity;
 done:
     return status;
 }
 
 /* CUDA lists all edges in one call if the arrays are larger than needed. */
-static bg_status list_at_once(bg__edges *edges, cudaGraph_t graph)
+static bg_status list_all_edges(bg__edges *edges, cudaGraph_t graph)
 {
     bg_status status = BG_OK;
     for (;;) {
@@ -25,7 +25,7 @@ static bg_status list_at_once(bg__edges *edges, cudaGraph_t graph)
         if (edges->count < edges->capacity)
             goto done;
         BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges->count));
-        BG__TRY(resize(edges, 2 * edges->count + 64));
+        BG__TRY(resize_edges(edges, 2 * edges->count + 64));
     }
 done:
     return status;
@@ -40,7 +40,7 @@ static bg_status add_dependencies(bg__edges *edges, cudaGraphNode_t node)
     if (count == 0)
         goto done;
     if (edges->count + count > edges->capacity)
-        BG__TRY(resize(edges, 2 * (edges->count + count)));
+        BG__TRY(resize_edges(edges, 2 * (edges->count + count)));
     BG__TRY_CUDA(cudaGraphNodeGetDependencies(node, edges->from + edges->count, edges->data + edges->count, &count));
     for (size_t i = 0; i < count; i++)
         edges->to[edges->count++] = node;
@@ -57,7 +57,7 @@ bg_status bg__edges_list(bg__edges *edges, cudaGraph_t graph, const cudaGraphNod
     bg_status status = BG_OK;
 
     if (count <= AT_ONCE_MAX)
-        return list_at_once(edges, graph);
+        return list_all_edges(edges, graph);
     edges->count = 0;
     for (size_t i = 0; i < count; i++)
         BG__TRY(add_dependencies(edges, nodes[i]));

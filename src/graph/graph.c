@@ -24,9 +24,9 @@ bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
     BG__TRY_CUDA(cudaGetDevice(&graph->device));
     graph->pool = pool;
     bg__pool_retain(pool);
-    graph->use = pool ? bg__pool_use(pool) : &graph->own_use;
+    graph->use = pool ? bg__pool_last_use(pool) : &graph->own_use;
     if (pool == NULL)
-        BG__TRY(bg__use_init(graph->use));
+        BG__TRY(bg__last_use_init(graph->use));
     *result = graph;
     graph = NULL;
 done:
@@ -34,28 +34,28 @@ done:
     return status;
 }
 
-cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec)
+cudaError_t bg__instantiate_graph(cudaGraph_t graph, cudaGraphExec_t *exec)
 {
     /* Memory that a segment allocates and no segment frees is freed by its next launch. */
     return cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
 }
 
-static void free_eager(bg__eager *eager)
+static void free_eager_call(bg__eager_call *eager)
 {
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)
         free(eager->copies[i]);
     free(eager->copies);
-    bg__writeback_free(eager->folds);
+    bg__writeback_free(eager->writeback_nodes);
     free(eager->captured);
     free(eager->args);
     free(eager->work);
     free(eager);
 }
 
-bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **result)
+bg_status bg__graph_add_eager_call(bg_graph *graph, bg__call *call, const void *args, bg__eager_call **result)
 {
     size_t outputs = (size_t)bg__output_count(call->op);
-    bg__eager *eager = calloc(1, sizeof *eager);
+    bg__eager_call *eager = calloc(1, sizeof *eager);
     if (eager == NULL)
         goto out_of_memory;
     eager->call = call;
@@ -64,19 +64,19 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     eager->body = call->op->body;
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);
-    eager->copies = calloc(outputs + 1, sizeof(bg__copy *));
+    eager->copies = calloc(outputs + 1, sizeof(bg__writeback_copy *));
     eager->captured = calloc(outputs + 1, sizeof *eager->captured);
     if (eager->args == NULL || eager->work == NULL || eager->copies == NULL || eager->captured == NULL)
         goto out_of_memory;
     memcpy(eager->args, args, call->op->args_size);
     eager->previous = graph->eagers;
     graph->eagers = eager;
-    call->broke = eager;
+    call->eager_record = eager;
     *result = eager;
     return BG_OK;
 out_of_memory:
     if (eager != NULL)
-        free_eager(eager);
+        free_eager_call(eager);
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
 }
 
@@ -92,10 +92,10 @@ static void free_forward(bg__forward *forward)
 
 /* Work on the device may read the closures of calls, such as the data of a host node. No event is recorded on a stream
  * that captures: use->event then stands for the uses before that stream's. */
-static void wait_for_use(const bg_graph *graph)
+static void wait_for_last_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    const bg__use *use = graph->use;
+    const bg__last_use *use = graph->use;
     const char *call = "cudaStreamIsCapturing";
     cudaError_t error = cudaSuccess;
 
@@ -107,7 +107,7 @@ static void wait_for_use(const bg_graph *graph)
         call = "cudaEventRecord", error = cudaEventRecord(use->event, use->stream);
     if (error == cudaSuccess)
         call = "cudaEventSynchronize", error = cudaEventSynchronize(use->event);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("%s: %s failed with %s, so its work was not waited for; closures of its calls that the work reads may "
                  "be gone",
@@ -117,19 +117,19 @@ static void wait_for_use(const bg_graph *graph)
 /* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:
  * record an event. Not on the legacy stream, which stays, nor on a stream that captures: the event would join the
  * capture. */
-static void settle_use(const bg_graph *graph)
+static void record_last_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
     const char *call = "cudaStreamIsCapturing";
-    bg__use *use = graph->use;
+    bg__last_use *use = graph->use;
     cudaError_t error;
 
-    if (graph->pool == NULL || bg__use_is_taken(use) || use->stream == NULL || use->stream == cudaStreamLegacy)
+    if (graph->pool == NULL || bg__last_use_is_busy(use) || use->stream == NULL || use->stream == cudaStreamLegacy)
         return;
     error = cudaStreamIsCapturing(use->stream, &capturing);
     if (error == cudaSuccess && capturing == cudaStreamCaptureStatusNone)
-        call = "cudaEventRecord", error = bg__use_note(use, use->stream);
-    bg__ignore(error);
+        call = "cudaEventRecord", error = bg__last_use_record_event(use, use->stream);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("%s: %s failed with %s; if the stream of its last replay is destroyed before the pool is used again, "
                  "that use does not wait for it",
@@ -138,13 +138,13 @@ static void settle_use(const bg_graph *graph)
 
 void bg_graph_destroy(bg_graph *graph)
 {
-    bg__relaxed relaxed;
-    bg__eager *previous;
+    bg__relaxed_mode relaxed;
+    bg__eager_call *previous;
 
     if (graph == NULL)
         return;
-    bg__pending_note();
-    relaxed = bg__relax_to_release();
+    bg__foreign_error_note();
+    relaxed = bg__relaxed_mode_try_begin();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
         if (graph->segments[i].exec != NULL && (!graph->wrapped || graph->instantiated))
@@ -153,18 +153,18 @@ void bg_graph_destroy(bg_graph *graph)
             BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
         free(graph->segments[i].origins);
     }
-    wait_for_use(graph);
-    settle_use(graph);
-    bg__use_clear(&graph->own_use);
-    bg__relax_end(relaxed);
-    for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
+    wait_for_last_use(graph);
+    record_last_use(graph);
+    bg__last_use_clear(&graph->own_use);
+    bg__relaxed_mode_end(relaxed);
+    for (bg__eager_call *eager = graph->eagers; eager != NULL; eager = previous) {
         previous = eager->previous;
-        free_eager(eager);
+        free_eager_call(eager);
     }
     bg__owned_free(&graph->owned); /* the destroy functions may use the pool, or other memory of the graph */
     /* cudaFree waits for the work that uses the memory. */
     bg__call_clear(&graph->root);
-    bg__noted_clear(&graph->noted);
+    bg__recorded_addresses_clear(&graph->noted);
     bg_pool_destroy(graph->pool);
     if (graph->tools != NULL)
         bg__debug_hooks.destroyed(graph);
@@ -215,7 +215,7 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
 
     BG__NEED(graph);
     BG__NEED(info);
-    bg__pending_note();
+    bg__foreign_error_note();
     full.name = graph->name;
     full.segments = graph->segment_count;
     full.breaks = graph->breaks;
@@ -227,10 +227,10 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
     full.replays = graph->replays;
     for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call)) {
         full.calls += call->op != NULL;
-        full.bridge_bytes += bg__memory_bytes(&call->own);
+        full.bridge_bytes += bg__block_list_bytes(&call->own);
     }
     for (const bg__call *run = graph->root.runs; run != NULL; run = run->last_run)
-        full.bridge_bytes += bg__memory_bytes(&run->own);
+        full.bridge_bytes += bg__block_list_bytes(&run->own);
     for (int i = 0; i < graph->segment_count; i++) {
         size_t nodes = graph->segments[i].nodes;
         if (graph->wrapped) /* the program may have changed it */
@@ -238,7 +238,7 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
         full.nodes += nodes;
         BG__TRY(count_kernels(graph->segments[i].graph, nodes, &full.kernel_nodes));
     }
-    status = bg__sized_give(info, &full, sizeof full, "bg_graph_get_info: info", "BG_GRAPH_INFO_INIT");
+    status = bg__struct_copy_out(info, &full, sizeof full, "bg_graph_get_info: info", "BG_GRAPH_INFO_INIT");
 done:
     return status;
 }
@@ -261,14 +261,14 @@ bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info
     full.line = call->site.line;
     full.eager = call->eager;
     full.segment = call->eager ? -1 : call->segment;
-    return bg__sized_give(info, &full, sizeof full, "bg_graph_get_call: info", "BG_CALL_INFO_INIT");
+    return bg__struct_copy_out(info, &full, sizeof full, "bg_graph_get_call: info", "BG_CALL_INFO_INIT");
 }
 
-static void *refuse_args(const bg_graph *graph, const char *name)
+static void *fail_unknown_call(const bg_graph *graph, const char *name)
 {
-    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    bg__nearest nearest = bg__nearest_begin(name, strlen(name));
     char hint[BG__HINT_BYTES];
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+    for (const bg__eager_call *eager = graph->eagers; eager != NULL; eager = eager->previous)
         bg__nearest_add(&nearest, eager->call->name, strlen(eager->call->name));
     bg__fail(BG_ERROR_NOT_FOUND,
              "bg_graph_args: graph %s has no eager call \"%s\" at a break%s; bg_graph_get_call lists the calls",
@@ -276,7 +276,7 @@ static void *refuse_args(const bg_graph *graph, const char *name)
     return NULL;
 }
 
-static void *refuse_region(const char *name)
+static void *fail_region_args(const char *name)
 {
     bg__fail(
         BG_ERROR_INVALID_ARGUMENT,
@@ -292,11 +292,11 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_graph_args: %s is NULL", graph ? "call" : "graph");
         return NULL;
     }
-    for (bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
+    for (bg__eager_call *eager = graph->eagers; eager != NULL; eager = eager->previous) {
         if (strcmp(eager->call->name, name) != 0)
             continue;
-        if (bg__region_of(eager->call->op, eager->args) != NULL)
-            return refuse_region(name);
+        if (bg__region_get_args(eager->call->op, eager->args) != NULL)
+            return fail_region_args(name);
         if (eager->call->op->args_size == size) {
             eager->exposed = true;
             return eager->args;
@@ -306,7 +306,7 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
                  eager->call->op->args_size, size, eager->call->op->name);
         return NULL;
     }
-    return refuse_args(graph, name);
+    return fail_unknown_call(graph, name);
 }
 
 cudaGraph_t bg_graph_segment(const bg_graph *graph, int index)

@@ -15,47 +15,47 @@
 
 /* A write-back: copies an output that the body left at another address to the address that the graph reads. It is part
  * of a node of the next segment (writeback.c), or a COPY step. */
-typedef struct bg__fold bg__fold;
-typedef struct bg__copy {
-    struct bg__eager *eager;
-    bg__move move; /* of a step: for this replay; of a node: as the node was last set */
+typedef struct bg__writeback_node bg__writeback_node;
+typedef struct bg__writeback_copy {
+    struct bg__eager_call *eager;
+    bg__output_copy move; /* of a step: for this replay; of a node: as the node was last set */
     int device;
-    bg__fold *fold;        /* the node; NULL: a COPY step */
-    int place;             /* its row in the node */
-    bool enabled;          /* the node copies it */
-    struct bg__copy *next; /* at capture: the next write-back that waits for the next segment */
-} bg__copy;
+    bg__writeback_node *fold;        /* the node; NULL: a COPY step */
+    int place;                       /* its row in the node */
+    bool enabled;                    /* the node copies it */
+    struct bg__writeback_copy *next; /* at capture: the next write-back that waits for the next segment */
+} bg__writeback_copy;
 
 /* An output as it was at capture, and its offset in the arguments. */
-typedef struct bg__captured {
+typedef struct bg__captured_output {
     uint32_t offset;
     bg_tensor tensor;
     bg_tensor left; /* what the body left when the outputs were last settled */
-} bg__captured;
+} bg__captured_output;
 
 /* An eager call: what a CALL step runs. */
-typedef struct bg__eager {
+typedef struct bg__eager_call {
     bg__call *call;
     bg_op_body body;
-    void *args;                 /* the stored arguments, which bg_graph_args returns */
-    void *work;                 /* a copy of args for the body, which may change it */
-    bool steady;                /* outputs left as last time need no work: they are in place, or write-backs copy
-                                 * them */
-    bool results;               /* the op has fields of BG_RESULT */
-    bool exposed;               /* bg_graph_args has returned args: the program may change them */
-    bg__copy **copies;          /* the write-back of each output, or NULL */
-    bg__fold *folds;            /* the nodes that do some of the write-backs */
-    bg__captured *captured;     /* for each output; the stored arguments may change */
-    int outputs;                /* their number: the op may be unloaded before the graph is destroyed */
-    struct bg__eager *previous; /* in the list of the graph's eager calls */
-} bg__eager;
+    void *args;                  /* the stored arguments, which bg_graph_args returns */
+    void *work;                  /* a copy of args for the body, which may change it */
+    bool steady;                 /* outputs left as last time need no work: they are in place, or write-backs copy
+                                  * them */
+    bool results;                /* the op has fields of BG_RESULT */
+    bool exposed;                /* bg_graph_args has returned args: the program may change them */
+    bg__writeback_copy **copies; /* the write-back of each output, or NULL */
+    bg__writeback_node *writeback_nodes; /* the nodes that do some of the write-backs */
+    bg__captured_output *captured;       /* for each output; the stored arguments may change */
+    int outputs;                         /* their number: the op may be unloaded before the graph is destroyed */
+    struct bg__eager_call *previous;     /* in the list of the graph's eager calls */
+} bg__eager_call;
 
 /* A node that does write-backs of an eager call. */
-typedef struct bg__folded {
+typedef struct bg__writeback_entry {
     cudaGraphNode_t node;
-    const bg__eager *eager;
-    const bg__fold *fold;
-} bg__folded;
+    const bg__eager_call *eager;
+    const bg__writeback_node *fold;
+} bg__writeback_entry;
 
 typedef struct bg__step {
     bg__step_kind kind;
@@ -63,14 +63,15 @@ typedef struct bg__step {
                   the index of the site where the event was recorded */
     union {
         cudaGraphExec_t exec;
-        bg__eager *eager;
-        bg__copy *copy;
+        bg__eager_call *eager;
+        bg__writeback_copy *copy;
         cudaEvent_t event; /* the program's */
     } of;
 } bg__step;
 
 /* Records the tensors of a call that was captured, or has run at a break. */
-bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
+bg_status bg__graph_record_call_tensors(bg_graph *graph, const bg__call *call, const struct bg__eager_call *eager,
+                                        const void *args);
 
 /* The pass that a FORWARD step runs (src/capture/forward.c). */
 typedef struct bg__forward {
@@ -85,11 +86,12 @@ struct bg_graph {
     bg__step *steps;
     size_t step_capacity;
     int step_count;
-    unsigned watched; /* BG__CHECK_REPLAY, BG__CHECK_GRAPH: its addresses are checked before each replay */
-    bool careful; /* watched or debugged: each replay checks the current device, and that its stream does not capture */
-    bool diverted; /* the debugging tools run its replays */
+    unsigned watched;        /* BG__CHECK_REPLAY, BG__CHECK_GRAPH: its addresses are checked before each replay */
+    bool checks_each_replay; /* watched or debugged: each replay checks the current device, and that its stream does not
+                                capture */
+    bool diverted;           /* the debugging tools run its replays */
 
-    bg__use *use;             /* orders replays: own_use, or the one that all graphs of the pool share */
+    bg__last_use *use;        /* orders replays: own_use, or the one that all graphs of the pool share */
     _Atomic uint64_t replays; /* only the thread that replays writes it; BG_REPORT reads it in other threads */
 
     bg__segment *segments;
@@ -97,15 +99,15 @@ struct bg_graph {
     bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
     size_t site_capacity;
     int segment_count, site_count;
-    bg__wait *waits;
+    bg__stream_wait *waits;
     int wait_count;
     size_t wait_capacity;
-    bg__eager *eagers;
-    bg__folded *folded; /* by node */
+    bg__eager_call *eagers;
+    bg__writeback_entry *folded; /* by node */
     size_t folded_count;
     bg__call root;
     bg_pool *pool; /* a reference; NULL: the graph has its own memory */
-    bg__use own_use;
+    bg__last_use own_use;
     size_t pool_bytes;
     bg__forward *forward;
     char *name;
@@ -113,7 +115,7 @@ struct bg_graph {
     int breaks;
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
-    bg__noted noted;
+    bg__recorded_addresses noted;
     bool wrapped;                  /* the program made the CUDA graph (wrap.c) */
     bool mirrored;                 /* what is set in the executable graph of a wrapped one is set in its source, too */
     bool instantiated;             /* wrapped, but breakgraph made the executable graph */
@@ -135,8 +137,8 @@ bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cu
 /* Removes all steps with that event. */
 void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 /* Makes the record of an eager call, with a copy of args. The graph owns it. */
-bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
-cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec);
+bg_status bg__graph_add_eager_call(bg_graph *graph, bg__call *call, const void *args, bg__eager_call **eager);
+cudaError_t bg__instantiate_graph(cudaGraph_t graph, cudaGraphExec_t *exec);
 /* Instantiates a wrapped graph that has no executable graph (wrap.c). */
 bg_status bg__wrapped_instantiate(bg_graph *graph);
 
@@ -147,32 +149,33 @@ void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
 void bg__graph_leave_ranks(bg_graph *graph);
 
 /* At the end of the capture: makes the texts of the steps, if replays report their progress. */
-bg_status bg__watch_note(bg_graph *graph);
+bg_status bg__watch_ranks_prepare(bg_graph *graph);
 
 /* ---- write-backs (writeback.c) ----------------------------------------------------------------------------------- */
 
 /* At a break: appends copy to the list, linked by next, for the next segment. A copy that cannot be part of a node
  * becomes a COPY step, and runs on stream. */
-bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream);
+bg_status bg__writeback_add(bg_graph *graph, bg__writeback_copy **list, bg__writeback_copy *copy, cudaStream_t stream);
 /* Captures the list as the first nodes of the segment that stream has just begun. */
-bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream);
+bg_status bg__writeback_capture(bg__writeback_copy *list, cudaStream_t stream);
 /* Whether a segment of so many nodes consists of these write-backs alone. */
-bool bg__writeback_alone(const bg__copy *list, size_t nodes);
+bool bg__writeback_is_whole_segment(const bg__writeback_copy *list, size_t nodes);
 /* Makes the copies of the list COPY steps instead, which run on stream; the list is then empty. */
-bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream);
+bg_status bg__writeback_make_steps(bg_graph *graph, bg__writeback_copy **list, cudaStream_t stream);
 /* Stores in the copies of the list that they are part of nodes of that segment; the list is then empty. */
-void bg__writeback_fold(bg__copy **list, int segment);
+void bg__writeback_set_segment(bg__writeback_copy **list, int segment);
 /* After all segments are instantiated: reads the nodes' parameters for later updates, and lists the nodes. */
-bg_status bg__writeback_bind(bg_graph *graph);
-void bg__writeback_free(bg__fold *folds);
+bg_status bg__writeback_prepare_updates(bg_graph *graph);
+void bg__writeback_free(bg__writeback_node *writeback_nodes);
 /* In a replay: sets the node or step of copy to this move. If the node cannot do it, the copy is queued on stream, and
  * *steady becomes false. The second function, after the last output of the call, updates the nodes. */
-bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
-bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
+bg_status bg__writeback_update_copy(bg__writeback_copy *copy, const bg__output_copy *move, cudaStream_t stream,
+                                    bool *steady);
+bg_status bg__writeback_update_nodes(bg__eager_call *eager, cudaStream_t stream, bool *steady);
 
-/* What a node of a segment's graph writes back, after bg__writeback_bind; NULL: nothing. The second function: whether
- * the node is enabled in the next launch. */
-const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node);
-bool bg__writeback_is_on(const bg__fold *fold);
+/* What a node of a segment's graph writes back, after bg__writeback_prepare_updates; NULL: nothing. The second
+ * function: whether the node is enabled in the next launch. */
+const bg__writeback_entry *bg__writeback_find_node(const bg_graph *graph, cudaGraphNode_t node);
+bool bg__writeback_is_enabled(const bg__writeback_node *fold);
 
 #endif

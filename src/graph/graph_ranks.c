@@ -20,20 +20,20 @@ void bg__graph_leave_ranks(bg_graph *graph)
     free(graph->texts);
 }
 
-bool bg__watch_is_wanted(const bg_graph *graph)
+bool bg__watch_ranks_is_on(const bg_graph *graph)
 {
-    return bg__ranks_watch(&graph->ranks);
+    return bg__ranks_has_watchdog(&graph->ranks);
 }
 
-bg_status bg__watch_note(bg_graph *graph)
+bg_status bg__watch_ranks_prepare(bg_graph *graph)
 {
     char text[256];
 
-    if (!bg__watch_is_wanted(graph))
+    if (!bg__watch_ranks_is_on(graph))
         return BG_OK;
     graph->texts = calloc((size_t)graph->step_count + 1, sizeof *graph->texts);
     for (int i = 0; graph->texts != NULL && i < graph->step_count; i++) {
-        graph->texts[i] = strdup(bg__step_text(graph, i, text, sizeof text));
+        graph->texts[i] = strdup(bg__graph_describe_step(graph, i, text, sizeof text));
         if (graph->texts[i] == NULL)
             goto out_of_memory;
     }
@@ -43,24 +43,24 @@ out_of_memory:
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the names of %d steps", graph->step_count);
 }
 
-bg_status bg__watch_enter(bg_graph *graph, bool *entered)
+bg_status bg__watch_ranks_enter(bg_graph *graph, bool *entered)
 {
     bg_status status;
 
     *entered = false;
-    if (!bg__watch_is_wanted(graph) || graph->entered)
+    if (!bg__watch_ranks_is_on(graph) || graph->entered)
         return BG_OK;
     status = bg__ranks_enter(&graph->ranks, graph->name, graph->replays, graph->step_count);
     *entered = graph->entered = status == BG_OK;
     return status;
 }
 
-bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream)
+bg_status bg__watch_ranks_step(const bg_graph *graph, int step, cudaStream_t stream)
 {
     return graph->entered ? bg__ranks_step(&graph->ranks, step, graph->texts[step], stream) : BG_OK;
 }
 
-void bg__watch_leave(bg_graph *graph)
+void bg__watch_ranks_leave(bg_graph *graph)
 {
     if (!graph->entered)
         return;

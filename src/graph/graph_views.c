@@ -8,7 +8,7 @@ const char *bg__graph_name(const bg_graph *graph)
     return graph->name;
 }
 
-void bg__graph_share_context(bg_graph *run, const bg_graph *graph)
+void bg__graph_copy_context(bg_graph *run, const bg_graph *graph)
 {
     run->root.context = graph->root.context;
 }
@@ -28,7 +28,7 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .pool = graph->pool,
         .watched = (graph->watched & BG__CHECK_REPLAY) != 0,
         .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL && !graph->mirrored,
-        .replaying = bg__use_is_taken(graph->use),
+        .replaying = bg__last_use_is_busy(graph->use),
     };
 }
 
@@ -67,9 +67,9 @@ bg__step_view bg__graph_step(const bg_graph *graph, int step)
     const bg__step *s = &graph->steps[step];
     bg__step_view view = {.kind = s->kind, .place = s->place};
 
-    if (s->kind == BG__CALL)
+    if (s->kind == BG__STEP_CALL)
         view = (bg__step_view){s->kind, s->place, s->of.eager->call, s->of.eager->args, s->of.eager->work};
-    else if (s->kind == BG__COPY)
+    else if (s->kind == BG__STEP_COPY)
         view.call = s->of.copy->eager->call;
     return view;
 }
@@ -81,12 +81,12 @@ const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call)
     (void)graph;
     if (!call->eager)
         return call->kept;
-    return call->broke != NULL ? call->broke->args : NULL;
+    return call->eager_record != NULL ? call->eager_record->args : NULL;
 }
 
 bool bg__graph_is_exposed(const bg_graph *graph)
 {
-    const bg__eager *eager = graph->eagers;
+    const bg__eager_call *eager = graph->eagers;
     while (eager != NULL && !eager->exposed)
         eager = eager->previous;
     return eager != NULL;
@@ -95,15 +95,15 @@ bool bg__graph_is_exposed(const bg_graph *graph)
 bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call)
 {
     (void)graph;
-    return call->broke != NULL && call->broke->exposed;
+    return call->eager_record != NULL && call->eager_record->exposed;
 }
 
-bg__noted *bg__graph_noted(const bg_graph *graph)
+bg__recorded_addresses *bg__graph_recorded_addresses(const bg_graph *graph)
 {
-    return (bg__noted *)&graph->noted;
+    return (bg__recorded_addresses *)&graph->noted;
 }
 
-const bg_tensor *bg__note_replacement(const bg__note *note)
+const bg_tensor *bg__recorded_tensor_replacement(const bg__recorded_tensor *note)
 {
     const bg_tensor *present;
     if (note->eager == NULL || !note->eager->exposed)
@@ -114,22 +114,23 @@ const bg_tensor *bg__note_replacement(const bg__note *note)
 
 /* ---- write-backs ---- */
 
-bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__writeback *found)
+bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__writeback_view *found)
 {
-    const bg__folded *folded = bg__writeback_find(graph, node);
+    const bg__writeback_entry *folded = bg__writeback_find_node(graph, node);
     if (folded != NULL)
-        *found = (bg__writeback){folded->eager->call, folded->eager, folded->fold, bg__writeback_is_on(folded->fold)};
+        *found = (bg__writeback_view){folded->eager->call, folded->eager, folded->fold,
+                                      bg__writeback_is_enabled(folded->fold)};
     return folded != NULL;
 }
 
-bg_status bg__writeback_run(const bg__writeback *writeback, cudaStream_t stream)
+bg_status bg__writeback_run(const bg__writeback_view *writeback, cudaStream_t stream)
 {
-    const bg__eager *eager = writeback->eager;
+    const bg__eager_call *eager = writeback->eager;
     bg_status status = BG_OK;
 
     for (int i = 0; i < eager->outputs; i++)
         if (eager->copies[i] != NULL && eager->copies[i]->fold == writeback->fold && eager->copies[i]->enabled)
-            BG__TRY(bg__move_run(&eager->copies[i]->move, stream));
+            BG__TRY(bg__output_copy_run(&eager->copies[i]->move, stream));
 done:
     return status;
 }
@@ -146,12 +147,12 @@ void bg__graph_set_tools(bg_graph *graph, void *tools)
     graph->tools = tools;
 }
 
-void bg__graph_divert(bg_graph *graph, bool diverted)
+void bg__graph_set_diverted(bg_graph *graph, bool diverted)
 {
     graph->diverted = diverted;
 }
 
-const bg__wait *bg__graph_waits(const bg_graph *graph, int *count)
+const bg__stream_wait *bg__graph_waits(const bg_graph *graph, int *count)
 {
     *count = graph->wait_count;
     return graph->waits;

@@ -6,12 +6,12 @@
 #include "graph/graph.h"
 
 /* The calls of the nodes before rules rewrote them; those of segment i begin at first[i]. */
-typedef struct captured {
+typedef struct captured_calls {
     const bg__call **call;
     size_t *first;
-} captured;
+} captured_calls;
 
-static bg_status count_nodes(bg__owners *owners, captured *of, const bg_graph *graph)
+static bg_status count_nodes(bg__calls_of_nodes *owners, captured_calls *of, const bg_graph *graph)
 {
     bg_status status = BG_OK;
 
@@ -20,14 +20,14 @@ static bg_status count_nodes(bg__owners *owners, captured *of, const bg_graph *g
         size_t count = 0;
         BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
         owners->first[i + 1] = owners->first[i] + count;
-        of->first[i + 1] = of->first[i] + (segment->origins != NULL ? segment->captured_nodes : count);
+        of->first[i + 1] = of->first[i] + (segment->origins != NULL ? segment->nodes_at_capture : count);
     }
 done:
     return status;
 }
 
 /* A call with a break in its body continues in later segments. */
-static void own_range(const captured *of, const bg_graph *graph, const bg__call *call)
+static void assign_nodes(const captured_calls *of, const bg_graph *graph, const bg__call *call)
 {
     int last = call->end_segment < graph->segment_count ? call->end_segment : graph->segment_count - 1;
 
@@ -40,7 +40,8 @@ static void own_range(const captured *of, const bg_graph *graph, const bg__call 
     }
 }
 
-static void take_over(const bg__owners *owners, const captured *of, const bg__segment *segment, int index)
+static void copy_node_calls(const bg__calls_of_nodes *owners, const captured_calls *of, const bg__segment *segment,
+                            int index)
 {
     const bg__call **was = of->call + of->first[index], **is = owners->call + owners->first[index];
 
@@ -51,13 +52,13 @@ static void take_over(const bg__owners *owners, const captured *of, const bg__se
             is[i] = segment->origins[i].run != NULL ? segment->origins[i].run : was[segment->origins[i].place];
 }
 
-bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph)
+bg_status bg__calls_of_nodes_list(bg__calls_of_nodes *owners, const bg_graph *graph)
 {
     const size_t segments = (size_t)graph->segment_count;
-    captured of = {NULL, NULL};
+    captured_calls of = {NULL, NULL};
     bg_status status;
 
-    *owners = (bg__owners){NULL, NULL};
+    *owners = (bg__calls_of_nodes){NULL, NULL};
     owners->first = calloc(segments + 1, sizeof *owners->first);
     of.first = calloc(segments + 1, sizeof *of.first);
     if (owners->first == NULL || of.first == NULL)
@@ -70,18 +71,18 @@ bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph)
     /* In order of the pass an inner call follows the call around it, and replaces it as the owner of its nodes. */
     for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call))
         if (!call->eager && call->first_node >= 0 && call->end_node >= 0)
-            own_range(&of, graph, call);
+            assign_nodes(&of, graph, call);
     for (int i = 0; i < graph->segment_count; i++)
-        take_over(owners, &of, &graph->segments[i], i);
+        copy_node_calls(owners, &of, &graph->segments[i], i);
 done:
     free(of.call);
     free(of.first);
     return status;
 }
 
-void bg__owners_free(bg__owners *owners)
+void bg__calls_of_nodes_free(bg__calls_of_nodes *owners)
 {
     free(owners->call);
     free(owners->first);
-    *owners = (bg__owners){NULL, NULL};
+    *owners = (bg__calls_of_nodes){NULL, NULL};
 }

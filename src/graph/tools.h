@@ -22,28 +22,28 @@ enum {
 
 /* A runner's functions around each capture of a bucket, also for BG_CHECK=recapture: open opens the pool's bucket and
  * prepares the pass, close ends the bucket. If open failed, close does nothing. */
-typedef struct bg__around {
+typedef struct bg__bucket_hooks {
     bg_status (*open)(void *user);
     void (*close)(void *user);
     void *user;
     int rows; /* of the bucket */
     /* Set by bg__capture_forward: BG_CHECK=poison and padding are left to the runner, which has real batches. */
     bool poison, padding;
-} bg__around;
+} bg__bucket_hooks;
 
 /* What the padding rows of a static buffer hold. */
-typedef enum bg__padded_kind {
+typedef enum bg__padding_kind {
     BG__PADDED_OTHER,    /* a row of the batch again; or it is no input */
     BG__PADDED_VALUE,    /* zeros */
     BG__PADDED_SENTINEL, /* a value that ops look for */
     BG__PADDED_KEPT,     /* what an earlier batch left */
-} bg__padded_kind;
+} bg__padding_kind;
 /* A static buffer of a padded batch. */
-typedef struct bg__padded {
+typedef struct bg__padded_buffer {
     bg_tensor tensor; /* with all rows that the pass computes */
     int64_t live;     /* the first ones, which are the batch's */
-    bg__padded_kind kind;
-} bg__padded;
+    bg__padding_kind kind;
+} bg__padded_buffer;
 
 typedef struct bg__debug_table {
     /* Before a replay of a graph with checks, also after the device has failed. BG__CHECK_REPLAY returns STALE_ADDRESS
@@ -64,11 +64,11 @@ typedef struct bg__debug_table {
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* BG_CHECK=padding, before the replay of a padded batch. */
-    void (*check_padding)(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream);
+    void (*check_padding)(bg_graph *graph, const bg__padded_buffer *buffers, size_t count, cudaStream_t stream);
     /* BG_CHECK=recapture for a bucket of a runner, which is closed: each of the two captures opens it. For
      * BG_CHECK=poison the runner calls check_poison before the first replay, in the run of a batch. */
     void (*check_bucket)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
-                         const bg__around *around);
+                         const bg__bucket_hooks *around);
     /* For rules (src/compile). Whether text is a list of tolerances; from: where it comes from, for messages. */
     bg_status (*check_tolerance)(const char *text, const char *from);
     /* Queues on stream: adds to difference, on the device, how tensor, an output of call, differs from expected, a copy

@@ -13,12 +13,12 @@ bg_status bg_graph_wrap(bg_graph **result, cudaGraph_t source, cudaGraphExec_t e
     BG__NEED(result);
     *result = NULL;
     BG__NEED(source);
-    bg__pending_note();
+    bg__foreign_error_note();
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &segment.nodes));
     BG__TRY(bg__graph_create(&graph, name, NULL));
     graph->wrapped = true;
     BG__TRY(bg__graph_add_segment(graph, segment));
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH, .place = 0, .of.exec = exec}));
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__STEP_LAUNCH, .place = 0, .of.exec = exec}));
     *result = graph;
     graph = NULL;
 done:
@@ -30,17 +30,17 @@ bg_status bg__wrapped_instantiate(bg_graph *graph)
 {
     bg__segment *segment = &graph->segments[0];
     double began = bg__now_ms();
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status;
     cudaError_t error;
 
-    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    error = bg__instantiate(segment->graph, &segment->exec);
-    bg__relax_end(relaxed);
+    BG__TRY(bg__relaxed_mode_begin(&relaxed)); /* other captures may be running */
+    error = bg__instantiate_graph(segment->graph, &segment->exec);
+    bg__relaxed_mode_end(relaxed);
     if (error != cudaSuccess) {
         segment->exec = NULL;
         status = bg__fail_cuda(error, "cudaGraphInstantiate");
-        bg__fail_where("graph %s, wrapped without a cudaGraphExec_t", graph->name);
+        bg__error_add_location("graph %s, wrapped without a cudaGraphExec_t", graph->name);
         goto done;
     }
     graph->instantiated = true;
@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source)
+bg_status bg__wrapped_set_source(bg_graph *graph, cudaGraph_t source)
 {
     bg__segment *segment = &graph->segments[0];
     bg_status status = BG_OK;
@@ -66,7 +66,7 @@ bg_status bg__wrapped_add_call(bg_graph *graph, const bg_op *op, const bg_site *
     bg__call *call;
     bg_status status;
 
-    BG__TRY(bg__call_enter(&graph->root, op, site, &call));
+    BG__TRY(bg__call_find_or_add(&graph->root, op, site, &call));
     call->recorded = true;
     call->segment = call->end_segment = 0;
     call->first_node = node;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 /* The node. The rows are the kernel's argument; a copy that is not done has an empty row. */
-struct bg__fold {
-    struct bg__fold *next; /* of the same eager call */
+struct bg__writeback_node {
+    struct bg__writeback_node *next; /* of the same eager call */
     cudaGraphNode_t node;
     int segment; /* -1: none, the copies are COPY steps */
     int count;
@@ -27,7 +27,7 @@ struct bg__fold {
     bgk_rows rows[];
 };
 
-static bgk_rows rows_of(const bg__move *move)
+static bgk_rows make_rows(const bg__output_copy *move)
 {
     return (bgk_rows){.target = move->target,
                       .source = move->source,
@@ -40,9 +40,9 @@ static bgk_rows rows_of(const bg__move *move)
 /* Clears *on_device unless kernels of that device can access ptr, whoever allocated it. */
 static bg_status check_device_memory(const void *ptr, int device, bool *on_device)
 {
-    bg__where place;
+    bg__pointer_attributes place;
     bg_status status;
-    BG__TRY(bg__where_is(ptr, &place));
+    BG__TRY(bg__pointer_get_attributes(ptr, &place));
     *on_device &= place.managed || (place.type == CU_MEMORYTYPE_DEVICE && place.device == device);
 done:
     return status;
@@ -50,16 +50,16 @@ done:
 
 /* ---- at capture ---- */
 
-static bg_status add_copy_step(bg_graph *graph, bg__copy *copy, cudaStream_t stream)
+static bg_status add_copy_step(bg_graph *graph, bg__writeback_copy *copy, cudaStream_t stream)
 {
     bg_status status;
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__COPY, .of.copy = copy}));
-    BG__TRY(bg__move_run(&copy->move, stream));
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__STEP_COPY, .of.copy = copy}));
+    BG__TRY(bg__output_copy_run(&copy->move, stream));
 done:
     return status;
 }
 
-bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream)
+bg_status bg__writeback_add(bg_graph *graph, bg__writeback_copy **list, bg__writeback_copy *copy, cudaStream_t stream)
 {
     bool foldable = true;
     bg_status status = BG_OK;
@@ -78,7 +78,7 @@ done:
 }
 
 /* Finds the last node of the stream, which the caller has just captured. */
-static bg_status last_node(cudaStream_t stream, cudaGraphNode_t *node)
+static bg_status find_last_node(cudaStream_t stream, cudaGraphNode_t *node)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *nodes = NULL;
@@ -94,45 +94,45 @@ done:
 }
 
 /* Captures one node with the next copies, as many as one kernel takes; *copy becomes the first copy after them. */
-static bg_status capture_fold(bg__copy **copy, cudaStream_t stream)
+static bg_status capture_writeback_node(bg__writeback_copy **copy, cudaStream_t stream)
 {
     const bg__call *call = (*copy)->eager->call;
-    bg__fold *fold = calloc(1, sizeof *fold + BGK_ROWS_MAX * sizeof fold->rows[0]);
+    bg__writeback_node *fold = calloc(1, sizeof *fold + BGK_ROWS_MAX * sizeof fold->rows[0]);
     bg_status status = BG_OK;
     cudaError_t error;
 
     if (fold == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the write-backs of %s", call->name);
-    fold->next = (*copy)->eager->folds;
-    (*copy)->eager->folds = fold;
+    fold->next = (*copy)->eager->writeback_nodes;
+    (*copy)->eager->writeback_nodes = fold;
     fold->segment = -1;
     fold->enabled = true;
     for (; *copy != NULL && fold->count < BGK_ROWS_MAX; *copy = (*copy)->next) {
         (*copy)->fold = fold;
         (*copy)->place = fold->count;
-        fold->rows[fold->count++] = rows_of(&(*copy)->move);
+        fold->rows[fold->count++] = make_rows(&(*copy)->move);
     }
     error = bgk_move_rows(fold->rows, fold->count, stream);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-        bg__fail_where("the kernel that writes the outputs of %s back", call->name);
+        bg__error_add_location("the kernel that writes the outputs of %s back", call->name);
         goto done;
     }
-    BG__TRY(last_node(stream, &fold->node));
+    BG__TRY(find_last_node(stream, &fold->node));
 done:
     return status;
 }
 
-bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream)
+bg_status bg__writeback_capture(bg__writeback_copy *list, cudaStream_t stream)
 {
     bg_status status = BG_OK;
     while (list != NULL)
-        BG__TRY(capture_fold(&list, stream));
+        BG__TRY(capture_writeback_node(&list, stream));
 done:
     return status;
 }
 
-bool bg__writeback_alone(const bg__copy *list, size_t nodes)
+bool bg__writeback_is_whole_segment(const bg__writeback_copy *list, size_t nodes)
 {
     size_t count = 0;
     for (; list != NULL; list = list->next)
@@ -140,11 +140,11 @@ bool bg__writeback_alone(const bg__copy *list, size_t nodes)
     return count > 0 && nodes == count;
 }
 
-bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream)
+bg_status bg__writeback_make_steps(bg_graph *graph, bg__writeback_copy **list, cudaStream_t stream)
 {
     bg_status status = BG_OK;
     while (*list != NULL) {
-        bg__copy *copy = *list;
+        bg__writeback_copy *copy = *list;
         *list = copy->next;
         copy->next = NULL;
         copy->fold = NULL;
@@ -154,10 +154,10 @@ done:
     return status;
 }
 
-void bg__writeback_fold(bg__copy **list, int segment)
+void bg__writeback_set_segment(bg__writeback_copy **list, int segment)
 {
-    bg__copy *next;
-    for (bg__copy *copy = *list; copy != NULL; copy = next) {
+    bg__writeback_copy *next;
+    for (bg__writeback_copy *copy = *list; copy != NULL; copy = next) {
         next = copy->next;
         copy->next = NULL;
         copy->fold->segment = segment;
@@ -166,13 +166,13 @@ void bg__writeback_fold(bg__copy **list, int segment)
     *list = NULL;
 }
 
-static bg_status bind(const bg_graph *graph, bg__fold *fold)
+static bg_status prepare_node_update(const bg_graph *graph, bg__writeback_node *fold)
 {
     CUresult (*get_params)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS * params) = NULL;
     bg_status status;
 
-    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&get_params));
-    BG__TRY(bg__driver_entry("cuGraphExecKernelNodeSetParams", 12000, (void *)&fold->update));
+    BG__TRY(bg__driver_get_entry_point("cuGraphKernelNodeGetParams", 12000, (void *)&get_params));
+    BG__TRY(bg__driver_get_entry_point("cuGraphExecKernelNodeSetParams", 12000, (void *)&fold->update));
     BG__TRY_DRIVER("cuGraphKernelNodeGetParams", get_params(fold->node, &fold->params));
     fold->exec = graph->segments[fold->segment].exec;
     fold->argument = fold->rows;
@@ -181,36 +181,37 @@ done:
     return status;
 }
 
-static int compare_folded(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-    uintptr_t x = (uintptr_t)((const bg__folded *)a)->node, y = (uintptr_t)((const bg__folded *)b)->node;
+    uintptr_t x = (uintptr_t)((const bg__writeback_entry *)a)->node,
+              y = (uintptr_t)((const bg__writeback_entry *)b)->node;
     return (x > y) - (x < y);
 }
 
-bg_status bg__writeback_bind(bg_graph *graph)
+bg_status bg__writeback_prepare_updates(bg_graph *graph)
 {
     size_t capacity = 0;
     bg_status status = BG_OK;
 
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next) {
+    for (const bg__eager_call *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        for (bg__writeback_node *fold = eager->writeback_nodes; fold != NULL; fold = fold->next) {
             if (fold->segment < 0)
                 continue;
-            BG__TRY(bind(graph, fold));
-            BG__TRY(BG__GROW(graph->folded, graph->folded_count, capacity, "write-backs"));
-            graph->folded[graph->folded_count++] = (bg__folded){fold->node, eager, fold};
+            BG__TRY(prepare_node_update(graph, fold));
+            BG__TRY(BG__ARRAY_GROW(graph->folded, graph->folded_count, capacity, "write-backs"));
+            graph->folded[graph->folded_count++] = (bg__writeback_entry){fold->node, eager, fold};
         }
     if (graph->folded_count > 0)
-        qsort(graph->folded, graph->folded_count, sizeof *graph->folded, compare_folded);
+        qsort(graph->folded, graph->folded_count, sizeof *graph->folded, compare_entries);
 done:
     return status;
 }
 
-void bg__writeback_free(bg__fold *folds)
+void bg__writeback_free(bg__writeback_node *writeback_nodes)
 {
-    while (folds != NULL) {
-        bg__fold *fold = folds;
-        folds = fold->next;
+    while (writeback_nodes != NULL) {
+        bg__writeback_node *fold = writeback_nodes;
+        writeback_nodes = fold->next;
         free(fold);
     }
 }
@@ -218,7 +219,8 @@ void bg__writeback_free(bg__fold *folds)
 /* ---- in replays ---- */
 
 /* Clears the copy's row, and queues the copy on stream if it is needed. */
-static bg_status leave_out(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
+static bg_status copy_outside_node(bg__writeback_copy *copy, const bg__output_copy *move, cudaStream_t stream,
+                                   bool *steady)
 {
     *steady = false;
     if (copy->enabled) {
@@ -226,13 +228,14 @@ static bg_status leave_out(bg__copy *copy, const bg__move *move, cudaStream_t st
         copy->fold->rows[copy->place] = (bgk_rows){.kind = BGK_TAIL_PATTERN};
         copy->fold->changed = true;
     }
-    bg__pending_forget();
-    return bg__move_run(move, stream);
+    bg__foreign_error_forget();
+    return bg__output_copy_run(move, stream);
 }
 
-bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
+bg_status bg__writeback_update_copy(bg__writeback_copy *copy, const bg__output_copy *move, cudaStream_t stream,
+                                    bool *steady)
 {
-    const bg__move *held = &copy->move;
+    const bg__output_copy *held = &copy->move;
     bg_status status = BG_OK;
     bool fits = true;
 
@@ -240,8 +243,8 @@ bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_
         copy->move = *move;
         return BG_OK;
     }
-    if (!bg__move_is_needed(move))
-        return leave_out(copy, move, stream, steady);
+    if (!bg__output_copy_is_needed(move))
+        return copy_outside_node(copy, move, stream, steady);
     if (copy->enabled && held->source == move->source && held->target == move->target && held->bytes == move->bytes &&
         held->tail == move->tail)
         return BG_OK;
@@ -250,28 +253,28 @@ bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_
     if (move->target != held->target)
         BG__TRY(check_device_memory(move->target, copy->device, &fits));
     if (!fits)
-        return leave_out(copy, move, stream, steady);
+        return copy_outside_node(copy, move, stream, steady);
     copy->move = *move;
     copy->enabled = true;
-    copy->fold->rows[copy->place] = rows_of(move);
+    copy->fold->rows[copy->place] = make_rows(move);
     copy->fold->changed = true;
 done:
     return status;
 }
 
-static bg_status switch_node(bg__fold *fold, bool on)
+static bg_status set_node_enabled(bg__writeback_node *fold, bool on)
 {
     bg_status status = BG_OK;
     if (fold->enabled == on)
         return BG_OK;
-    bg__pending_forget();
+    bg__foreign_error_forget();
     BG__TRY_CUDA(cudaGraphNodeSetEnabled(fold->exec, fold->node, on));
     fold->enabled = on;
 done:
     return status;
 }
 
-static bool any_enabled(const bg__fold *fold)
+static bool any_row_enabled(const bg__writeback_node *fold)
 {
     for (int i = 0; i < fold->count; i++)
         if (fold->rows[i].copied + fold->rows[i].tail > 0)
@@ -280,47 +283,48 @@ static bool any_enabled(const bg__fold *fold)
 }
 
 /* CUDA failed to update the node: queues all its copies on stream. */
-static bg_status do_all_here(bg__eager *eager, const bg__fold *fold, cudaStream_t stream, bool *steady)
+static bg_status copy_all_outside_node(bg__eager_call *eager, const bg__writeback_node *fold, cudaStream_t stream,
+                                       bool *steady)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < eager->outputs; i++) {
-        bg__copy *copy = eager->copies[i];
+        bg__writeback_copy *copy = eager->copies[i];
         if (copy != NULL && copy->fold == fold && copy->enabled)
-            BG__TRY(leave_out(copy, &copy->move, stream, steady));
+            BG__TRY(copy_outside_node(copy, &copy->move, stream, steady));
     }
 done:
     return status;
 }
 
-bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady)
+bg_status bg__writeback_update_nodes(bg__eager_call *eager, cudaStream_t stream, bool *steady)
 {
     bg_status status = BG_OK;
-    for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next) {
+    for (bg__writeback_node *fold = eager->writeback_nodes; fold != NULL; fold = fold->next) {
         bool on;
         if (!fold->changed)
             continue;
-        on = any_enabled(fold);
+        on = any_row_enabled(fold);
         fold->params.gridDimX = bgk_rows_blocks(fold->rows, fold->count);
         if (on && fold->update(fold->exec, fold->node, &fold->params) != CUDA_SUCCESS) {
-            BG__TRY(do_all_here(eager, fold, stream, steady));
+            BG__TRY(copy_all_outside_node(eager, fold, stream, steady));
             on = false;
         }
-        BG__TRY(switch_node(fold, on));
+        BG__TRY(set_node_enabled(fold, on));
         fold->changed = false;
     }
 done:
     return status;
 }
 
-const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node)
+const bg__writeback_entry *bg__writeback_find_node(const bg_graph *graph, cudaGraphNode_t node)
 {
-    const bg__folded wanted = {.node = node};
+    const bg__writeback_entry wanted = {.node = node};
     if (graph->folded_count == 0)
         return NULL;
-    return bsearch(&wanted, graph->folded, graph->folded_count, sizeof wanted, compare_folded);
+    return bsearch(&wanted, graph->folded, graph->folded_count, sizeof wanted, compare_entries);
 }
 
-bool bg__writeback_is_on(const bg__fold *fold)
+bool bg__writeback_is_enabled(const bg__writeback_node *fold)
 {
     return fold->enabled;
 }

@@ -8,17 +8,17 @@ size_t bg__arena_top(const bg__arena *arena)
 }
 
 /* Whether a free extent has to wait for the next epoch. */
-static bool waits(const bg__arena *arena, const bg__extent *extent)
+static bool is_deferred(const bg__arena *arena, const bg__extent *extent)
 {
     return arena->defers && extent->epoch == arena->epoch;
 }
 
 static bool is_usable(const bg__arena *arena, const bg__extent *extent)
 {
-    return extent->state == BG__FREE && !waits(arena, extent);
+    return extent->state == BG__EXTENT_FREE && !is_deferred(arena, extent);
 }
 
-bg__extent *bg__arena_fit(const bg__arena *arena, size_t bytes)
+bg__extent *bg__arena_find_fit(const bg__arena *arena, size_t bytes)
 {
     bg__extent *best = NULL;
     if (arena->fresh)
@@ -31,7 +31,7 @@ bg__extent *bg__arena_fit(const bg__arena *arena, size_t bytes)
     return best;
 }
 
-size_t bg__arena_top_with(const bg__arena *arena, const bg__extent *fit, size_t bytes)
+size_t bg__arena_top_after(const bg__arena *arena, const bg__extent *fit, size_t bytes)
 {
     size_t top = bg__arena_top(arena);
     if (fit == NULL)
@@ -47,8 +47,8 @@ static void insert_after(bg__arena *arena, bg__extent *extent, bg__extent *previ
     *(previous ? &previous->next : &arena->first) = extent;
 }
 
-bg__extent *bg__arena_take(bg__arena *arena, bg__extent *fit, size_t bytes, bg__extent_state state, bg__extent **spare,
-                           size_t *reused)
+bg__extent *bg__arena_alloc(bg__arena *arena, bg__extent *fit, size_t bytes, bg__extent_state state, bg__extent **spare,
+                            size_t *reused)
 {
     bg__extent *extent = fit;
     *reused = fit == NULL ? 0 : fit->bytes < bytes ? fit->bytes : bytes;
@@ -69,11 +69,11 @@ bg__extent *bg__arena_take(bg__arena *arena, bg__extent *fit, size_t bytes, bg__
 }
 
 /* Merges extent with the next one if both are free, unless only one of them has to wait. */
-static bool merge(bg__arena *arena, bg__extent *extent)
+static bool merge_next(bg__arena *arena, bg__extent *extent)
 {
     bg__extent *next = extent->next;
-    if (next == NULL || extent->state != BG__FREE || next->state != BG__FREE ||
-        waits(arena, extent) != waits(arena, next))
+    if (next == NULL || extent->state != BG__EXTENT_FREE || next->state != BG__EXTENT_FREE ||
+        is_deferred(arena, extent) != is_deferred(arena, next))
         return false;
     extent->bytes += next->bytes;
     if (next->epoch > extent->epoch)
@@ -87,20 +87,20 @@ static bool merge(bg__arena *arena, bg__extent *extent)
 static void merge_all(bg__arena *arena)
 {
     for (bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
-        while (merge(arena, extent)) {
+        while (merge_next(arena, extent)) {
         }
 }
 
 void bg__arena_release(bg__arena *arena, bg__extent *extent)
 {
-    extent->state = BG__FREE;
+    extent->state = BG__EXTENT_FREE;
     extent->epoch = arena->epoch;
-    merge(arena, extent);
+    merge_next(arena, extent);
     if (extent->previous != NULL)
-        merge(arena, extent->previous);
+        merge_next(arena, extent->previous);
 }
 
-void bg__arena_advance(bg__arena *arena)
+void bg__arena_begin_epoch(bg__arena *arena)
 {
     arena->epoch++;
     merge_all(arena);

@@ -17,10 +17,10 @@ bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for bucket %s", name);
     bg__ledger_lock();
     pool->bucket = copy;
-    pool->figures = (bg__bucket_figures){0, 0, 0};
+    pool->figures = (bg__bucket_stats){0, 0, 0};
     bg__arena_set_defers(&pool->arenas[BG__LOW], false);
     /* Kept blocks that are released meanwhile are not reused before the bucket ends: the pass may still use them. */
-    bg__arena_advance(&pool->arenas[BG__HIGH]);
+    bg__arena_begin_epoch(&pool->arenas[BG__HIGH]);
     bg__arena_set_defers(&pool->arenas[BG__HIGH], true);
     bg__ledger_unlock();
     return BG_OK;
@@ -31,7 +31,7 @@ static void close_bucket(bg_pool *pool)
     bg__arena *arena = &pool->arenas[BG__LOW];
     bg__ledger_lock();
     for (const bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
-        pool->in_use -= extent->state == BG__FREE ? 0 : extent->bytes;
+        pool->in_use -= extent->state == BG__EXTENT_FREE ? 0 : extent->bytes;
     bg__arena_clear(arena);
     bg__arena_set_defers(&pool->arenas[BG__HIGH], false);
     free(pool->bucket);
@@ -39,10 +39,10 @@ static void close_bucket(bg_pool *pool)
     bg__ledger_unlock();
 }
 
-bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
+bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_stats *figures)
 {
     if (figures != NULL)
-        *figures = bg__pool_bucket_figures(pool);
+        *figures = bg__pool_bucket_stats(pool);
     if (pool == NULL)
         return BG_OK;
     if (pool->bucket == NULL)
@@ -53,9 +53,9 @@ bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
     return BG_OK;
 }
 
-bg__bucket_figures bg__pool_bucket_figures(const bg_pool *pool)
+bg__bucket_stats bg__pool_bucket_stats(const bg_pool *pool)
 {
-    return pool != NULL && pool->bucket != NULL ? pool->figures : (bg__bucket_figures){0, 0, 0};
+    return pool != NULL && pool->bucket != NULL ? pool->figures : (bg__bucket_stats){0, 0, 0};
 }
 
 bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
@@ -67,7 +67,7 @@ bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
         return bg__fail(BG_ERROR_BUSY, "the pool already serves a capture, in bucket %s; end that first", pool->bucket);
     if (own)
         BG__TRY(bg__pool_bucket_begin(pool, name));
-    bg__pool_break(pool); /* the capture comes after earlier work in the bucket */
+    bg__pool_barrier(pool); /* the capture comes after earlier work in the bucket */
     bg__pool_set_concurrent(pool, false);
     pool->capturing = true;
     pool->own_bucket = own;
@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures)
+void bg__pool_capture_end(bg_pool *pool, bg__bucket_stats *figures)
 {
     if (!pool->capturing)
         return;
@@ -84,7 +84,7 @@ void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures)
     if (pool->own_bucket)
         close_bucket(pool);
     else
-        bg__pool_break(pool); /* later work in the bucket comes after the capture */
+        bg__pool_barrier(pool); /* later work in the bucket comes after the capture */
 }
 
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)
@@ -94,16 +94,16 @@ void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)
     bg__ledger_unlock();
 }
 
-void bg__pool_set_fresh(bg_pool *pool, bool fresh)
+void bg__pool_set_no_reuse(bg_pool *pool, bool fresh)
 {
     bg__ledger_lock();
     pool->arenas[BG__LOW].fresh = pool->arenas[BG__HIGH].fresh = fresh;
     bg__ledger_unlock();
 }
 
-void bg__pool_break(bg_pool *pool)
+void bg__pool_barrier(bg_pool *pool)
 {
     bg__ledger_lock();
-    bg__arena_advance(&pool->arenas[BG__LOW]);
+    bg__arena_begin_epoch(&pool->arenas[BG__LOW]);
     bg__ledger_unlock();
 }

@@ -18,9 +18,9 @@ typedef struct block {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static block *blocks;
 static size_t block_count, block_capacity;
-static uint64_t generations;
-static atomic_uint_fast64_t version;
-static atomic_size_t owners[BG__LEVELS]; /* numbers of pools, and of blocks, live or freed */
+static uint64_t last_generation;
+static atomic_uint_fast64_t ledger_version;
+static atomic_size_t owner_counts[BG__LEVELS]; /* numbers of pools, and of blocks, live or freed */
 
 void bg__ledger_lock(void)
 {
@@ -29,7 +29,7 @@ void bg__ledger_lock(void)
 
 void bg__ledger_unlock(void)
 {
-    atomic_fetch_add(&version, 1);
+    atomic_fetch_add(&ledger_version, 1);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -40,33 +40,33 @@ void bg__ledger_unlock_unchanged(void)
 
 uint64_t bg__ledger_version(void)
 {
-    return atomic_load(&version);
+    return atomic_load(&ledger_version);
 }
 
-bool bg__ledger_has(bg__level level)
+bool bg__ledger_has_owners(bg__owner_level level)
 {
-    return level == BG__DRIVER || atomic_load(&owners[level]) > 0;
+    return level == BG__DRIVER || atomic_load(&owner_counts[level]) > 0;
 }
 
-bool bg__ledger_has_inner(void)
+bool bg__ledger_has_inner_owners(void)
 {
-    return bg__ledger_has(BG__REGISTERED) || bg__ledger_has(BG__POOLED);
+    return bg__ledger_has_owners(BG__REGISTERED) || bg__ledger_has_owners(BG__POOLED);
 }
 
-uint64_t bg__ledger_generation(void)
+uint64_t bg__ledger_new_generation_locked(void)
 {
-    return ++generations;
+    return ++last_generation;
 }
 
-void bg__ledger_count_pools(int change)
+void bg__ledger_adjust_pool_count(int change)
 {
-    atomic_fetch_add(&owners[BG__POOLED], (size_t)change);
+    atomic_fetch_add(&owner_counts[BG__POOLED], (size_t)change);
 }
 
 /* ---- blocks ---- */
 
 /* Returns how many blocks begin at or before the address. */
-static size_t count_until(uintptr_t address)
+static size_t count_blocks_until(uintptr_t address)
 {
     size_t low = 0, high = block_count;
     while (low < high) {
@@ -82,13 +82,13 @@ static size_t count_until(uintptr_t address)
 /* Returns the block, live or freed, that contains the address; NULL: none. */
 static block *find_block(uintptr_t address)
 {
-    size_t count = count_until(address);
+    size_t count = count_blocks_until(address);
     if (count == 0 || address - blocks[count - 1].base >= blocks[count - 1].bytes)
         return NULL;
     return &blocks[count - 1];
 }
 
-static void set_owner(const block *found, bg__owner *owner)
+static void fill_owner(const block *found, bg__owner *owner)
 {
     *owner = (bg__owner){.kind = BG__OWNER_REGISTERED,
                          .freed = found->freed,
@@ -100,7 +100,7 @@ static void set_owner(const block *found, bg__owner *owner)
 }
 
 /* A freed block whose memory went back to the driver no longer owns the address. */
-bg_status bg__ledger_owner(const void *ptr, bg__owner *owner)
+bg_status bg__ledger_find_owner(const void *ptr, bg__owner *owner)
 {
     uint64_t below = 0, now = 0;
     const block *found;
@@ -109,13 +109,13 @@ bg_status bg__ledger_owner(const void *ptr, bg__owner *owner)
     pthread_mutex_lock(&mutex);
     found = find_block((uintptr_t)ptr);
     if (found != NULL) {
-        set_owner(found, owner);
+        fill_owner(found, owner);
         below = found->below;
     }
     pthread_mutex_unlock(&mutex);
     if (owner->kind == BG__OWNER_NONE || !owner->freed)
         goto done;
-    status = bg__driver_generation((const void *)owner->base, &now);
+    status = bg__driver_get_generation((const void *)owner->base, &now);
     if (status == BG_OK && now != below)
         *owner = (bg__owner){.kind = BG__OWNER_NONE};
     if (status == BG_ERROR_CUDA) /* the device has failed; the block was freed all the same */
@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
+bool bg__owner_find_by_name(const char *name, uint64_t generation, bg__owner *owner)
 {
     int found = 0;
     if (name[0] == '\0')
@@ -133,7 +133,7 @@ bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
     for (size_t i = 0; i < block_count; i++) {
         if (blocks[i].freed || blocks[i].generation <= generation || strcmp(blocks[i].name, name) != 0)
             continue;
-        set_owner(&blocks[i], owner);
+        fill_owner(&blocks[i], owner);
         found++;
     }
     pthread_mutex_unlock(&mutex);
@@ -142,30 +142,30 @@ bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
 
 /* ---- reports from allocators ---- */
 
-static void remove_at(size_t at)
+static void remove_block(size_t at)
 {
     free(blocks[at].name);
     memmove(&blocks[at], &blocks[at + 1], (--block_count - at) * sizeof *blocks);
-    atomic_store(&owners[BG__REGISTERED], block_count);
+    atomic_store(&owner_counts[BG__REGISTERED], block_count);
 }
 
 /* Removes the blocks that a new block replaces: freed ones, and those whose memory went back to the driver without a
  * report. */
-static bg_status make_place(uintptr_t base, size_t bytes)
+static bg_status remove_replaced_blocks(uintptr_t base, size_t bytes)
 {
     bg_status status = BG_OK;
-    size_t at = count_until(base);
+    size_t at = count_blocks_until(base);
     uint64_t now;
 
     at -= at > 0 && base - blocks[at - 1].base < blocks[at - 1].bytes;
     while (at < block_count && blocks[at].base < base + bytes) {
-        BG__TRY(bg__driver_generation((const void *)blocks[at].base, &now));
+        BG__TRY(bg__driver_get_generation((const void *)blocks[at].base, &now));
         if (!blocks[at].freed && now == blocks[at].below)
             BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
                      "bg_ledger_alloc: %zu bytes at %p overlap block \"%s\" of %zu bytes at %p, which was not "
                      "freed; call bg_ledger_free first",
                      bytes, (void *)base, blocks[at].name, blocks[at].bytes, (void *)blocks[at].base);
-        remove_at(at);
+        remove_block(at);
     }
 done:
     return status;
@@ -173,13 +173,13 @@ done:
 
 static bg_status insert_block(const block *fresh)
 {
-    size_t at = count_until(fresh->base);
+    size_t at = count_blocks_until(fresh->base);
     bg_status status;
 
-    BG__TRY(BG__GROW(blocks, block_count, block_capacity, "blocks of bg_ledger_alloc"));
+    BG__TRY(BG__ARRAY_GROW(blocks, block_count, block_capacity, "blocks of bg_ledger_alloc"));
     memmove(&blocks[at + 1], &blocks[at], (block_count++ - at) * sizeof *blocks);
     blocks[at] = *fresh;
-    atomic_store(&owners[BG__REGISTERED], block_count);
+    atomic_store(&owner_counts[BG__REGISTERED], block_count);
 done:
     return status;
 }
@@ -195,14 +195,14 @@ bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)
             BG_ERROR_INVALID_ARGUMENT,
             "bg_ledger_alloc: bytes is %zu; it must be at least 1, and the block must end within the address space",
             bytes);
-    bg__pending_note();
+    bg__foreign_error_note();
     fresh.name = strdup(name ? name : "");
     if (fresh.name == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: out of host memory for a name");
     bg__ledger_lock();
-    BG__TRY(bg__driver_generation(ptr, &fresh.below));
-    BG__TRY(make_place(fresh.base, bytes));
-    fresh.generation = bg__ledger_generation();
+    BG__TRY(bg__driver_get_generation(ptr, &fresh.below));
+    BG__TRY(remove_replaced_blocks(fresh.base, bytes));
+    fresh.generation = bg__ledger_new_generation_locked();
     BG__TRY(insert_block(&fresh));
     fresh.name = NULL;
 done:
@@ -244,7 +244,7 @@ void bg__ledger_resize(void *ptr, size_t bytes)
         size_t after = (size_t)(found - blocks) + 1;
         found->bytes = bytes;
         while (after < block_count && blocks[after].base < found->base + bytes)
-            remove_at(after); /* a block of the memory that was there before */
+            remove_block(after); /* a block of the memory that was there before */
     }
     bg__ledger_unlock();
 }

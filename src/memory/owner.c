@@ -9,7 +9,7 @@ typedef CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attribut
 typedef CUresult (*get_attribute)(void *data, CUpointer_attribute attribute, CUdeviceptr ptr);
 
 /* Looks the function up once in a process. */
-static bg_status find_driver(get_attributes *found)
+static bg_status find_get_attributes(get_attributes *found)
 {
     static _Atomic(get_attributes) known;
     bg_status status = BG_OK;
@@ -17,13 +17,13 @@ static bg_status find_driver(get_attributes *found)
     *found = atomic_load_explicit(&known, memory_order_acquire);
     if (*found != NULL)
         return BG_OK;
-    BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)found));
+    BG__TRY(bg__driver_get_entry_point("cuPointerGetAttributes", 7000, (void *)found));
     atomic_store_explicit(&known, *found, memory_order_release);
 done:
     return status;
 }
 
-static bg_status find_single(get_attribute *found)
+static bg_status find_get_attribute(get_attribute *found)
 {
     static _Atomic(get_attribute) known;
     bg_status status = BG_OK;
@@ -31,7 +31,7 @@ static bg_status find_single(get_attribute *found)
     *found = atomic_load_explicit(&known, memory_order_acquire);
     if (*found != NULL)
         return BG_OK;
-    BG__TRY(bg__driver_entry("cuPointerGetAttribute", 4000, (void *)found));
+    BG__TRY(bg__driver_get_entry_point("cuPointerGetAttribute", 4000, (void *)found));
     atomic_store_explicit(&known, *found, memory_order_release);
 done:
     return status;
@@ -39,14 +39,14 @@ done:
 
 /* Uses the call for one attribute; the call for several was not slower in replays that check some 300 allocations
  * (H100). */
-bg_status bg__driver_generation(const void *ptr, uint64_t *generation)
+bg_status bg__driver_get_generation(const void *ptr, uint64_t *generation)
 {
     unsigned long long id = 0;
     get_attribute get;
     CUresult result;
     bg_status status;
 
-    BG__TRY(find_single(&get));
+    BG__TRY(find_get_attribute(&get));
     result = get(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)ptr);
     if (result == CUDA_ERROR_INVALID_VALUE) /* no memory that CUDA knows */
         id = 0;
@@ -59,7 +59,7 @@ done:
 
 /* For mapped memory, the range covers all reserved addresses, which may have several mappings, each with its own id.
  * The owner is the mapping at ptr. */
-bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
+bg_status bg__driver_find_owner(const void *ptr, bg__owner *owner)
 {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                    CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
@@ -73,7 +73,7 @@ bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
     get_attributes get;
     bg_status status;
 
-    BG__TRY(find_driver(&get));
+    BG__TRY(find_get_attributes(&get));
     BG__TRY_DRIVER("cuPointerGetAttributes",
                    get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
     if (id == 0 || type == 0)
@@ -95,7 +95,7 @@ done:
     return status;
 }
 
-static const char *kind_text(const bg__owner *owner)
+static const char *owner_kind_text(const bg__owner *owner)
 {
     switch (owner->kind) {
     case BG__OWNER_NONE: break;
@@ -108,11 +108,12 @@ static const char *kind_text(const bg__owner *owner)
     return "nothing";
 }
 
-const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes)
+const char *bg__owner_describe(const bg__owner *owner, char *text, size_t bytes)
 {
     const char *quote = owner->name[0] != '\0' ? "\"" : "";
-    snprintf(text, bytes, "%s%s%s%s%s of %zu bytes at %p (allocation id %llu)", kind_text(owner), quote[0] ? " " : "",
-             quote, owner->name, quote, owner->bytes, (void *)owner->base, (unsigned long long)owner->generation);
+    snprintf(text, bytes, "%s%s%s%s%s of %zu bytes at %p (allocation id %llu)", owner_kind_text(owner),
+             quote[0] ? " " : "", quote, owner->name, quote, owner->bytes, (void *)owner->base,
+             (unsigned long long)owner->generation);
     if (owner->kind == BG__OWNER_NONE)
         snprintf(text, bytes, "nothing");
     return text;

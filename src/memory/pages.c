@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static bg_status find_driver(bg__pages *pages)
+static bg_status find_driver_functions(bg__pages *pages)
 {
     enum { SINCE = 10020 };
     const struct {
@@ -21,7 +21,7 @@ static bg_status find_driver(bg__pages *pages)
     };
     bg_status status = BG_OK;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        BG__TRY(bg__driver_entry(entries[i].name, SINCE, entries[i].function));
+        BG__TRY(bg__driver_get_entry_point(entries[i].name, SINCE, entries[i].function));
 done:
     return status;
 }
@@ -59,7 +59,7 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     *pages = (bg__pages){.limit = limit};
     pages->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     pages->properties.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    BG__TRY(find_driver(pages));
+    BG__TRY(find_driver_functions(pages));
     if (!asked)
         BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &bytes));
     BG__TRY_DRIVER("cuMemGetAllocationGranularity",
@@ -71,10 +71,10 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     pages->bytes = bytes;
 done:
     if (status == BG_ERROR_OUT_OF_MEMORY) {
-        bg__fail_where("reserving %zu bytes of virtual addresses for a pool", bytes);
-        bg__fail_advise("%s options.reserve_bytes, or raise the limit of ulimit -v", asked ? "lower" : "set");
+        bg__error_add_location("reserving %zu bytes of virtual addresses for a pool", bytes);
+        bg__error_set_advice("%s options.reserve_bytes, or raise the limit of ulimit -v", asked ? "lower" : "set");
     }
-    if (status == BG_ERROR_CUDA && bg__fail_cause() == cudaErrorNotSupported)
+    if (status == BG_ERROR_CUDA && bg__error_cuda_cause() == cudaErrorNotSupported)
         status = bg__fail(
             BG_ERROR_UNSUPPORTED,
             "device %d does not support virtual memory management, which pools need; capture without a pool there",
@@ -82,34 +82,36 @@ done:
     return status;
 }
 
-size_t bg__pages_mapped(const bg__pages *pages)
+size_t bg__pages_mapped_bytes(const bg__pages *pages)
 {
     return pages->ends[BG__LOW].bytes + pages->ends[BG__HIGH].bytes;
 }
 
-static void give_back(CUresult result, const char *call)
+static void warn_if_not_released(CUresult result, const char *call)
 {
-    bg__released((cudaError_t)result, call);
+    bg__warn_if_not_released((cudaError_t)result, call);
 }
 
 void bg__pages_clear(bg__pages *pages)
 {
-    bg__relaxed relaxed = bg__relax_to_release();
+    bg__relaxed_mode relaxed = bg__relaxed_mode_try_begin();
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         bg__mapped_end *end = &pages->ends[side];
         /* Each cuMemUnmap undoes one cuMemMap. */
         while (end->count > 0) {
             size_t step = end->steps[--end->count];
             end->bytes -= step;
-            give_back(pages->unmap((CUdeviceptr)(uintptr_t)bg__pages_address(pages, side, end->bytes, step), step),
-                      "cuMemUnmap");
+            warn_if_not_released(
+                pages->unmap((CUdeviceptr)(uintptr_t)bg__pages_address(pages, side, end->bytes, step), step),
+                "cuMemUnmap");
         }
         free(end->steps);
     }
     if (pages->base != NULL)
-        give_back(pages->address_free((CUdeviceptr)(uintptr_t)pages->base, pages->bytes), "cuMemAddressFree");
+        warn_if_not_released(pages->address_free((CUdeviceptr)(uintptr_t)pages->base, pages->bytes),
+                             "cuMemAddressFree");
     *pages = (bg__pages){.base = NULL};
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
 }
 
 static bg_status map_pages(bg__pages *pages, char *at, size_t bytes)
@@ -119,10 +121,10 @@ static bg_status map_pages(bg__pages *pages, char *at, size_t bytes)
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)at;
     CUmemGenericAllocationHandle handle;
     bool created = false, mapped = false;
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed)); /* captures may be running */
+    BG__TRY(bg__relaxed_mode_begin(&relaxed)); /* captures may be running */
     BG__TRY_DRIVER("cuMemCreate", pages->create(&handle, bytes, &pages->properties, 0));
     created = true;
     BG__TRY_DRIVER("cuMemMap", pages->map(address, bytes, 0, handle, 0));
@@ -130,17 +132,17 @@ static bg_status map_pages(bg__pages *pages, char *at, size_t bytes)
     BG__TRY_DRIVER("cuMemSetAccess", pages->set_access(address, bytes, &access, 1));
 done:
     if (status != BG_OK && mapped)
-        give_back(pages->unmap(address, bytes), "cuMemUnmap");
+        warn_if_not_released(pages->unmap(address, bytes), "cuMemUnmap");
     if (created) /* the mapping keeps the memory */
-        give_back(pages->release(handle), "cuMemRelease");
-    bg__relax_end(relaxed);
+        warn_if_not_released(pages->release(handle), "cuMemRelease");
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
 bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
 {
     bg__mapped_end *end = &pages->ends[side];
-    size_t mapped = bg__pages_mapped(pages), step;
+    size_t mapped = bg__pages_mapped_bytes(pages), step;
     bg_status status = BG_OK;
 
     if (bytes <= end->bytes)
@@ -156,7 +158,7 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
                  "%zu more bytes would exceed the pool's limit; raise that (limit_bytes of the pool's options; of a "
                  "runner, memory_limit and memory_fraction of its configuration), or capture smaller sizes",
                  step);
-    BG__TRY(BG__GROW(end->steps, end->count, end->capacity, "parts of a pool"));
+    BG__TRY(BG__ARRAY_GROW(end->steps, end->count, end->capacity, "parts of a pool"));
     BG__TRY(map_pages(pages, bg__pages_address(pages, side, end->bytes, step), step));
     end->steps[end->count++] = step;
     end->bytes += step;

@@ -39,14 +39,14 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
 void bg__pages_clear(bg__pages *pages);
 /* Maps the side's first `bytes` bytes, as far as they are not mapped. After an error nothing has changed. */
 bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes);
-size_t bg__pages_mapped(const bg__pages *pages);
+size_t bg__pages_mapped_bytes(const bg__pages *pages);
 
 /* Returns the address of `bytes` bytes that begin `offset` bytes from the side's end. */
 static inline void *bg__pages_address(const bg__pages *pages, bg__side side, size_t offset, size_t bytes)
 {
     return pages->base + (side == BG__LOW ? offset : pages->bytes - offset - bytes);
 }
-static inline bool bg__pages_has(const bg__pages *pages, bg__side side, const void *ptr)
+static inline bool bg__pages_contain(const bg__pages *pages, bg__side side, const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr, base = (uintptr_t)pages->base, end = base + pages->bytes;
     return side == BG__LOW ? at >= base && at - base < pages->ends[BG__LOW].bytes

@@ -9,13 +9,13 @@
 /* Runs when the last reference is released. */
 static void free_pool(bg_pool *pool)
 {
-    bg__pool_unlist(pool);
-    bg__workspace_forget(pool);
+    bg__pool_unregister(pool);
+    bg__workspaces_forget_pool(pool);
     bg__device_free(pool->sentry);
     for (int side = BG__LOW; side <= BG__HIGH; side++)
         bg__arena_clear(&pool->arenas[side]);
     bg__pages_clear(&pool->pages);
-    bg__use_clear(&pool->use);
+    bg__last_use_clear(&pool->use);
     free(pool->bucket);
     free(pool);
 }
@@ -28,10 +28,10 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
 
     BG__NEED(result);
     *result = NULL;
-    bg__pending_note();
+    bg__foreign_error_note();
     if (options != NULL)
-        BG__TRY(bg__sized_take(&full, options, sizeof full, sizeof options->struct_size, "bg_pool_create: options",
-                               "BG_POOL_OPTIONS_INIT"));
+        BG__TRY(bg__struct_copy_in(&full, options, sizeof full, sizeof options->struct_size, "bg_pool_create: options",
+                                   "BG_POOL_OPTIONS_INIT"));
     pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pool");
@@ -40,16 +40,16 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
     pool->arenas[BG__HIGH].side = BG__HIGH;
     BG__TRY_CUDA(cudaGetDevice(&pool->device));
     BG__TRY(bg__device_alloc(1, &pool->sentry));
-    BG__TRY(bg__use_init(&pool->use));
+    BG__TRY(bg__last_use_init(&pool->use));
     BG__TRY(bg__pages_init(&pool->pages, pool->device, full.reserve_bytes, full.limit_bytes));
-    bg__pool_list(pool);
+    bg__pool_register(pool);
     *result = pool;
     pool = NULL;
 done:
     if (pool != NULL)
         free_pool(pool);
     if (status != BG_OK)
-        bg__fail_where("bg_pool_create");
+        bg__error_add_location("bg_pool_create");
     return status;
 }
 
@@ -63,24 +63,24 @@ void bg_pool_destroy(bg_pool *pool)
 {
     if (pool == NULL)
         return;
-    bg__pending_note();
+    bg__foreign_error_note();
     if (atomic_fetch_sub(&pool->references, 1) == 1)
         free_pool(pool);
 }
 
-bg__use *bg__pool_use(bg_pool *pool)
+bg__last_use *bg__pool_last_use(bg_pool *pool)
 {
     return &pool->use;
 }
 
-bool bg__pool_hold(bg_pool *pool, const void *holder)
+bool bg__pool_try_lock_runner(bg_pool *pool, const void *holder)
 {
     const void *none = NULL;
     return atomic_compare_exchange_strong_explicit(&pool->holder, &none, holder, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-void bg__pool_let_go(bg_pool *pool)
+void bg__pool_unlock_runner(bg_pool *pool)
 {
     atomic_store_explicit(&pool->holder, NULL, memory_order_release);
 }
@@ -100,17 +100,17 @@ done:
 
 /* ---- blocks ---- */
 
-static void say_where(const bg_pool *pool, bg__side side, size_t bytes)
+static void add_pool_location(const bg_pool *pool, bg__side side, size_t bytes)
 {
     char limit[64] = "none";
     if (pool->pages.limit > 0)
         snprintf(limit, sizeof limit, "%zu bytes", pool->pages.limit);
-    bg__fail_where("%s%s of a pool requests %zu bytes (%zu bytes are mapped, the limit is %s)",
-                   side == BG__LOW ? "bucket " : "memory outside the buckets", side == BG__LOW ? pool->bucket : "",
-                   bytes, bg__pages_mapped(&pool->pages), limit);
+    bg__error_add_location("%s%s of a pool requests %zu bytes (%zu bytes are mapped, the limit is %s)",
+                           side == BG__LOW ? "bucket " : "memory outside the buckets",
+                           side == BG__LOW ? pool->bucket : "", bytes, bg__pages_mapped_bytes(&pool->pages), limit);
 }
 
-static void count(bg_pool *pool, bg__side side, size_t bytes, bg__extent_state state, size_t reused)
+static void count_allocation(bg_pool *pool, bg__side side, size_t bytes, bg__extent_state state, size_t reused)
 {
     pool->in_use += bytes;
     pool->peak = pool->in_use > pool->peak ? pool->in_use : pool->peak;
@@ -119,12 +119,12 @@ static void count(bg_pool *pool, bg__side side, size_t bytes, bg__extent_state s
         return;
     pool->figures.bytes = bg__arena_top(&pool->arenas[side]);
     pool->figures.reused += reused;
-    if (state == BG__PINNED)
+    if (state == BG__EXTENT_PINNED)
         pool->figures.pinned += bytes;
     pool->pinned = pool->figures.pinned > pool->pinned ? pool->figures.pinned : pool->pinned;
 }
 
-static bg_status take_extent(bg_pool *pool, bg__side side, size_t wanted, bg__extent_state state, void **ptr)
+static bg_status alloc_extent(bg_pool *pool, bg__side side, size_t wanted, bg__extent_state state, void **ptr)
 {
     bg__arena *arena = &pool->arenas[side];
     size_t bytes = wanted, reused;
@@ -139,15 +139,15 @@ static bg_status take_extent(bg_pool *pool, bg__side side, size_t wanted, bg__ex
     if (spare == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a block");
     bg__ledger_lock();
-    fit = bg__arena_fit(arena, bytes);
-    status = bg__pages_grow(&pool->pages, side, bg__arena_top_with(arena, fit, bytes));
+    fit = bg__arena_find_fit(arena, bytes);
+    status = bg__pages_grow(&pool->pages, side, bg__arena_top_after(arena, fit, bytes));
     if (status != BG_OK) {
-        say_where(pool, side, wanted);
+        add_pool_location(pool, side, wanted);
     } else {
-        taken = bg__arena_take(arena, fit, bytes, state, &spare, &reused);
+        taken = bg__arena_alloc(arena, fit, bytes, state, &spare, &reused);
         taken->asked = wanted;
-        taken->generation = bg__ledger_generation();
-        count(pool, side, bytes, state, reused);
+        taken->generation = bg__ledger_new_generation_locked();
+        count_allocation(pool, side, bytes, state, reused);
         *ptr = bg__pages_address(&pool->pages, side, taken->offset, bytes);
     }
     bg__ledger_unlock();
@@ -161,39 +161,39 @@ bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr)
     BG__NEED(ptr);
     *ptr = NULL;
     BG__NEED(pool);
-    bg__pending_note();
+    bg__foreign_error_note();
     if (bytes == 0)
         return BG_OK;
-    return take_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__LIVE, ptr);
+    return alloc_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__EXTENT_LIVE, ptr);
 }
 
-bg_status bg__pool_pin(bg_pool *pool, size_t bytes, void **ptr)
+bg_status bg__pool_alloc_pinned(bg_pool *pool, size_t bytes, void **ptr)
 {
-    return take_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__PINNED, ptr);
+    return alloc_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__EXTENT_PINNED, ptr);
 }
 
-bg_status bg__pool_keep(bg_pool *pool, size_t bytes, void **ptr)
+bg_status bg__pool_alloc_kept(bg_pool *pool, size_t bytes, void **ptr)
 {
-    return take_extent(pool, BG__HIGH, bytes, BG__LIVE, ptr);
+    return alloc_extent(pool, BG__HIGH, bytes, BG__EXTENT_LIVE, ptr);
 }
 
 /* ---- release ---- */
 
 /* Returns why ptr cannot be released; NULL: it can. */
-static const char *find_fault(const bg_pool *pool, const void *ptr, bg__side *side, bg__extent **extent)
+static const char *find_release_error(const bg_pool *pool, const void *ptr, bg__side *side, bg__extent **extent)
 {
     bool begins = false;
-    *side = bg__pages_has(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
-    if (*side == BG__HIGH && !bg__pages_has(&pool->pages, BG__HIGH, ptr))
+    *side = bg__pages_contain(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
+    if (*side == BG__HIGH && !bg__pages_contain(&pool->pages, BG__HIGH, ptr))
         return "is not the pool's";
     if (*side == BG__LOW && pool->bucket == NULL)
         return "belongs to a capture that has ended and released its blocks";
-    *extent = bg__pool_find(pool, *side, ptr, &begins);
+    *extent = bg__pool_find_extent(pool, *side, ptr, &begins);
     if (*extent == NULL)
         return "is not a block of the pool";
-    if ((*extent)->state == BG__FREE)
+    if ((*extent)->state == BG__EXTENT_FREE)
         return "was already released";
-    if ((*extent)->state == BG__PINNED)
+    if ((*extent)->state == BG__EXTENT_PINNED)
         return "is a bridge buffer or scratch, which belongs to its graph";
     return begins ? NULL : "is inside a block; pass the pointer that bg_pool_alloc returned";
 }
@@ -206,7 +206,7 @@ void bg_pool_release(bg_pool *pool, void *ptr)
 
     if (pool == NULL || ptr == NULL)
         return;
-    fault = find_fault(pool, ptr, &side, &extent);
+    fault = find_release_error(pool, ptr, &side, &extent);
     if (fault != NULL) {
         bg__warn("bg_pool_release: %p %s; nothing was released", ptr, fault);
         return;
@@ -224,12 +224,12 @@ bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats)
     bg_pool_stats full = BG_POOL_STATS_INIT;
     BG__NEED(pool);
     BG__NEED(stats);
-    full.mapped = bg__pages_mapped(&pool->pages);
+    full.mapped = bg__pages_mapped_bytes(&pool->pages);
     full.in_use = pool->in_use;
     full.peak = pool->peak;
     full.pinned = pool->pinned;
     full.reused = pool->reused;
-    return bg__sized_give(stats, &full, sizeof full, "bg_pool_get_stats: stats", "BG_POOL_STATS_INIT");
+    return bg__struct_copy_out(stats, &full, sizeof full, "bg_pool_get_stats: stats", "BG_POOL_STATS_INIT");
 }
 
 static bg_status check_extent(const bg__extent *extent, size_t end, size_t mapped)
@@ -254,16 +254,16 @@ bg_status bg__pool_check(const bg_pool *pool)
     bg_status status = BG_OK;
 
     /* The two sides share no address: they lie at both ends of the range, and together fit into it. */
-    if (bg__pages_mapped(&pool->pages) > pool->pages.bytes)
+    if (bg__pages_mapped_bytes(&pool->pages) > pool->pages.bytes)
         return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are mapped, but only %zu bytes of addresses are reserved",
-                        bg__pages_mapped(&pool->pages), pool->pages.bytes);
+                        bg__pages_mapped_bytes(&pool->pages), pool->pages.bytes);
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         size_t end = 0;
         for (const bg__extent *extent = pool->arenas[side].first; extent != NULL; extent = extent->next) {
             BG__TRY(check_extent(extent, end, pool->pages.ends[side].bytes));
             end = extent->offset + extent->bytes;
-            in_use += extent->state == BG__FREE ? 0 : extent->bytes;
-            pinned += side == BG__LOW && extent->state == BG__PINNED ? extent->bytes : 0;
+            in_use += extent->state == BG__EXTENT_FREE ? 0 : extent->bytes;
+            pinned += side == BG__LOW && extent->state == BG__EXTENT_PINNED ? extent->bytes : 0;
         }
         if (end != bg__arena_top(&pool->arenas[side]))
             return bg__fail(BG_ERROR_MISMATCH, "the pointer to the last block of a list is wrong");
@@ -278,7 +278,8 @@ done:
 
 /* ---- for the tools ---- */
 
-bg_status bg__pool_unowned(const bg_pool *pool, bg_status (*visit)(void *user, void *ptr, size_t bytes), void *user)
+bg_status bg__pool_visit_unowned(const bg_pool *pool, bg_status (*visit)(void *user, void *ptr, size_t bytes),
+                                 void *user)
 {
     const size_t shared = pool->bucket == NULL ? pool->pages.ends[BG__LOW].bytes : 0;
     bg_status status = BG_OK;
@@ -288,7 +289,7 @@ bg_status bg__pool_unowned(const bg_pool *pool, bg_status (*visit)(void *user, v
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         for (const bg__extent *extent = pool->arenas[side].first; extent != NULL; extent = extent->next) {
             char *ptr = bg__pages_address(&pool->pages, (bg__side)side, extent->offset, extent->bytes);
-            size_t owned = extent->state == BG__FREE ? 0 : extent->asked;
+            size_t owned = extent->state == BG__EXTENT_FREE ? 0 : extent->asked;
             if (extent->bytes > owned)
                 BG__TRY(visit(user, ptr + owned, extent->bytes - owned));
         }

@@ -19,7 +19,7 @@ static bg_status add_workspace(bg__workspace **first, const void *owner, int dev
     bg__workspace *w = malloc(sizeof *w);
     if (w == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_workspace: out of host memory for %zu bytes", sizeof *w);
-    BG__TRY(pool ? bg__pool_keep(pool, bytes, &w->ptr) : bg__device_alloc(bytes, &w->ptr));
+    BG__TRY(pool ? bg__pool_alloc_kept(pool, bytes, &w->ptr) : bg__device_alloc(bytes, &w->ptr));
     w->owner = owner;
     w->device = device;
     w->pool = pool;
@@ -41,7 +41,7 @@ bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes, void *
 
     BG__NEED(owner);
     BG__NEED(ptr);
-    bg__pending_note();
+    bg__foreign_error_note();
     *ptr = NULL;
     if (bytes == 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_workspace: bytes is 0");
@@ -71,7 +71,7 @@ void bg_workspace_release(const void *owner)
 {
     bg__workspace **link;
 
-    bg__pending_note();
+    bg__foreign_error_note();
     if (owner == NULL)
         return;
     link = bg__workspaces_lock();

@@ -17,7 +17,7 @@ void bg__workspaces_unlock(void)
     pthread_mutex_unlock(&mutex);
 }
 
-void bg__workspace_forget(const bg_pool *pool)
+void bg__workspaces_forget_pool(const bg_pool *pool)
 {
     bg__workspace **link = bg__workspaces_lock();
     while (*link != NULL) {

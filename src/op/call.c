@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Finds the counter of the earlier calls of op in this pass of parent's body. */
-static bg_status count_of(bg__call *parent, const bg_op *op, bg__op_count **count)
+static bg_status find_op_count(bg__call *parent, const bg_op *op, bg__op_count **count)
 {
     bg_status status;
 
@@ -16,7 +16,7 @@ static bg_status count_of(bg__call *parent, const bg_op *op, bg__op_count **coun
             return BG_OK;
         }
     }
-    BG__TRY(BG__GROW(parent->counts, parent->count_used, parent->count_capacity, "calls"));
+    BG__TRY(BG__ARRAY_GROW(parent->counts, parent->count_used, parent->count_capacity, "calls"));
     *count = &parent->counts[parent->count_used++];
     **count = (bg__op_count){.op = op};
 done:
@@ -44,7 +44,7 @@ struct bg__slab {
     max_align_t room[];
 };
 
-static size_t aligned(size_t bytes)
+static size_t align_bytes(size_t bytes)
 {
     return (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
 }
@@ -65,7 +65,7 @@ static __attribute__((noinline)) struct bg__slab *add_slab(bg__call *root, size_
 }
 
 /* bytes must be a result of aligned(). */
-static inline void *take_from_slab(bg__call *root, size_t bytes)
+static inline void *alloc_from_slab(bg__call *root, size_t bytes)
 {
     struct bg__slab *slab = root->slabs;
     void *taken;
@@ -117,12 +117,12 @@ static bg__call *make_call(bg__call *parent, bg__op_count *count)
     const bg__call *last = count->last;
     size_t name_bytes =
         last != NULL ? count->name_bytes + 2 : strlen(path) + 1 + strlen(count->op->name) + NUMBER_BYTES;
-    size_t bytes = aligned(sizeof(bg__call) + name_bytes);
+    size_t bytes = align_bytes(sizeof(bg__call) + name_bytes);
     bg__call *root = parent, *call;
 
     while (root->parent != NULL)
         root = root->parent;
-    call = take_from_slab(root, bytes + aligned(count->op->args_size));
+    call = alloc_from_slab(root, bytes + align_bytes(count->op->args_size));
     if (call == NULL)
         return NULL;
     memset(call, 0, bytes); /* an assignment would clear it word by word */
@@ -158,12 +158,12 @@ static bg_status add_child_call(bg__call *parent, bg__op_count *count, const bg_
     return BG_OK;
 }
 
-bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **result)
+bg_status bg__call_find_or_add(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **result)
 {
     bg__op_count *count = NULL;
     bg_status status;
 
-    BG__TRY(count_of(parent, op, &count));
+    BG__TRY(find_op_count(parent, op, &count));
     *result = find_child_call(parent, op, count->count);
     if (*result == NULL) {
         BG__TRY(add_child_call(parent, count, site, result));
@@ -182,11 +182,11 @@ done:
 bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **result)
 {
     bg__call *first = members[0], *root = first, *call;
-    size_t list = aligned((size_t)count * sizeof *members), bytes = aligned(sizeof *call + strlen(name) + 1);
+    size_t list = align_bytes((size_t)count * sizeof *members), bytes = align_bytes(sizeof *call + strlen(name) + 1);
 
     while (root->parent != NULL)
         root = root->parent;
-    call = take_from_slab(root, bytes + aligned(op->args_size) + list);
+    call = alloc_from_slab(root, bytes + align_bytes(op->args_size) + list);
     if (call == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", name);
     memset(call, 0, bytes);
@@ -204,7 +204,7 @@ bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op,
                        .index = UINT_MAX, /* no pass reaches it */
                        .name = memcpy(call + 1, name, strlen(name) + 1),
                        .want = (char *)call + bytes,
-                       .members = (bg__call **)(void *)((char *)call + bytes + aligned(op->args_size)),
+                       .members = (bg__call **)(void *)((char *)call + bytes + align_bytes(op->args_size)),
                        .member_count = count,
                        .next = first};
     memcpy(call->members, members, (size_t)count * sizeof *members);
@@ -220,7 +220,7 @@ static void free_call_tree(bg__call *call)
 {
     for (bg__call *child = call->child; child != NULL; child = child->next)
         free_call_tree(child);
-    bg__memory_free(&call->own);
+    bg__block_list_free(&call->own);
     free(call->counts);
     free(call->shaped);
 }
@@ -247,17 +247,17 @@ bg__call *bg__call_next(const bg__call *call)
     return call ? call->next : NULL;
 }
 
-void bg__call_blame(const bg__call *call, bg_status status)
+void bg__error_add_call(const bg__call *call, bg_status status)
 {
     const bg_site *site = call->here.file != NULL ? &call->here : &call->site;
     const char *file = site->file ? site->file : "unknown file";
     if (bg_last_error()[0] == '\0')
         bg__fail(status, "the body returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    else if (bg__fail_is_placed())
+    else if (bg__error_has_location())
         return;
     if (call->name != NULL)
-        bg__fail_where("op %s, call %s at %s:%d", call->op->name, call->name, file, site->line);
+        bg__error_add_location("op %s, call %s at %s:%d", call->op->name, call->name, file, site->line);
     else
-        bg__fail_where("op %s, called at %s:%d", call->op->name, file, site->line);
-    bg__fail_set_placed();
+        bg__error_add_location("op %s, called at %s:%d", call->op->name, file, site->line);
+    bg__error_set_located();
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-size_t bg__memory_bytes(const bg__memory *memory)
+size_t bg__block_list_bytes(const bg__block_list *memory)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < memory->count; i++)
@@ -11,7 +11,7 @@ size_t bg__memory_bytes(const bg__memory *memory)
     return bytes;
 }
 
-void bg__memory_forget_borrowed(bg__memory *memory)
+void bg__block_list_forget_borrowed(bg__block_list *memory)
 {
     size_t kept = 0;
     for (size_t i = 0; i < memory->count; i++)
@@ -20,11 +20,11 @@ void bg__memory_forget_borrowed(bg__memory *memory)
     memory->count = kept;
 }
 
-void bg__memory_free(bg__memory *memory)
+void bg__block_list_free(bg__block_list *memory)
 {
     for (size_t i = 0; i < memory->count; i++)
         if (!memory->blocks[i].borrowed)
             bg__device_free(memory->blocks[i].ptr);
     free(memory->blocks);
-    *memory = (bg__memory){NULL, 0, 0};
+    *memory = (bg__block_list){NULL, 0, 0};
 }

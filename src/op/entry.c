@@ -44,13 +44,13 @@ static bg_status refuse_foreign_capture(const bg__call *call, cudaStream_t strea
             bg__fail(BG_ERROR_FOREIGN_CAPTURE,
                      "the op is eager, but its stream is captured by a capture that breakgraph did not begin; begin "
                      "it with bg_capture_begin, or set BG_FOREIGN_INLINE=1 to capture the op inline");
-        bg__call_blame(call, status);
+        bg__error_add_call(call, status);
     }
 done:
     return status;
 }
 
-bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline)
+bg_status bg__call_run_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline)
 {
     bg__thread *self = bg__thread_self();
     bg__call call = {.op = op, .parent = self->call, .stream = stream, .segment = -1};
@@ -65,9 +65,9 @@ done:
     return status;
 }
 
-bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream)
+bg_status bg__call_run_observed(bg__call *call, void *args, cudaStream_t stream)
 {
-    const bg__watcher *watcher = bg__thread_self()->watcher;
+    const bg__op_observer *watcher = bg__thread_self()->watcher;
     bg_status status;
 
     if (__builtin_expect(watcher != NULL, 0))
@@ -80,21 +80,22 @@ done:
 }
 
 /* Runs a call inside a body that runs at a break or in a replay: inline, but with a name. */
-static bg_status run_nested(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
+static bg_status run_nested_call(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args,
+                                 const bg_site *site)
 {
     bg__call *call;
     bg_status status;
 
-    BG__TRY(bg__call_enter(parent, op, site, &call));
+    BG__TRY(bg__call_find_or_add(parent, op, site, &call));
     call->eager = true;
     bg__call_rewind(call);
-    BG__TRY(bg__call_run_watched(call, args, stream));
+    BG__TRY(bg__call_run_observed(call, args, stream));
 done:
     return status;
 }
 
-static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
-                          const bg__capture_hooks *hooks)
+static bg_status dispatch_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
+                               const bg__capture_hooks *hooks)
 {
     bg__thread *self = bg__thread_self();
     bg_status status = check_call(op, stream, args);
@@ -104,23 +105,23 @@ static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, cons
     if (__builtin_expect(self->observe != NULL, 0))
         self->observe(self->observer, op);
     if (self->phase != BG_PHASE_CAPTURE && self->pass == NULL && self->call != NULL && self->call->recorded) {
-        bg__pending_note();
-        return run_nested(self->call, op, stream, args, site);
+        bg__foreign_error_note();
+        return run_nested_call(self->call, op, stream, args, site);
     }
     if (hooks != NULL && hooks->call(op, stream, args, site, &status))
         return status;
-    bg__pending_note();
-    return bg__call_plain(op, stream, args, site, false);
+    bg__foreign_error_note();
+    return bg__call_run_plain(op, stream, args, site, false);
 }
 
 bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
 {
     const bg__capture_hooks *hooks = atomic_load_explicit(&capture_hooks, memory_order_acquire);
-    bg_status status = dispatch(op, stream, args, site, hooks);
+    bg_status status = dispatch_call(op, stream, args, site, hooks);
 
     if (status != BG_OK) {
-        if (op != NULL && !bg__fail_is_placed())
-            bg__call_blame(&(bg__call){.op = op, .site = site ? *site : (bg_site){NULL, 0}}, status);
+        if (op != NULL && !bg__error_has_location())
+            bg__error_add_call(&(bg__call){.op = op, .site = site ? *site : (bg_site){NULL, 0}}, status);
         if (hooks != NULL)
             hooks->fail(status);
     }
@@ -148,5 +149,5 @@ bg_status bg_scratch(void *args, size_t bytes, void **ptr)
     slot = call->scratch_used++; /* also for 0 bytes, so that the blocks after it stay */
     if (bytes == 0)
         return BG_OK;
-    return bg__memory_get(call, BG__SCRATCH, slot, bytes, ptr);
+    return bg__call_get_block(call, BG__SCRATCH, slot, bytes, ptr);
 }

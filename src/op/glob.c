@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bg__glob(const char *pattern, size_t length, const char *text)
+bool bg__glob_matches(const char *pattern, size_t length, const char *text)
 {
     const char *end = pattern + length, *star = NULL, *resume = NULL;
     while (*text != '\0') {
@@ -25,20 +25,20 @@ bool bg__glob(const char *pattern, size_t length, const char *text)
     return pattern == end;
 }
 
-bool bg__glob_numbered(const char *pattern, size_t length, const char *name)
+bool bg__glob_matches_numbered(const char *pattern, size_t length, const char *name)
 {
     size_t stem = strcspn(name, "#");
     char *first;
-    bool is = bg__glob(pattern, length, name);
+    bool is = bg__glob_matches(pattern, length, name);
 
     if (is || name[stem] == '\0' || memchr(pattern, '#', length) != NULL || (first = strndup(name, stem)) == NULL)
         return is;
-    is = bg__glob(pattern, length, first);
+    is = bg__glob_matches(pattern, length, first);
     free(first);
     return is;
 }
 
-bool bg__globs_next(bg__globs *at)
+bool bg__pattern_list_next(bg__pattern_list *at)
 {
     const char *from = at->text != NULL ? at->text + at->length : at->list;
 

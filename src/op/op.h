@@ -24,28 +24,28 @@ typedef struct bg__block {
     bool borrowed; /* belongs to a source, which frees it */
 } bg__block;
 
-typedef struct bg__memory {
+typedef struct bg__block_list {
     bg__block *blocks;
     size_t count, capacity;
-} bg__memory;
+} bg__block_list;
 
 /* Where the calls of a graph get memory during its capture. */
-typedef struct bg__source {
+typedef struct bg__memory_source {
     bg_status (*take)(void *user, size_t bytes, void **ptr);
     void *user;
-} bg__source;
+} bg__memory_source;
 
 /* Finds the block (kind, slot) of a call. If there is none of at least `bytes` bytes, allocates it from the source of
  * the call's root or, without one, as device memory. bytes must be above 0. */
 struct bg__call;
-bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
-size_t bg__memory_bytes(const bg__memory *memory);
+bg_status bg__call_get_block(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
+size_t bg__block_list_bytes(const bg__block_list *memory);
 /* Forgets the borrowed blocks: their source has freed them. */
-void bg__memory_forget_borrowed(bg__memory *memory);
-void bg__memory_free(bg__memory *memory);
+void bg__block_list_forget_borrowed(bg__block_list *memory);
+void bg__block_list_free(bg__block_list *memory);
 
 /* Sets call->memory of a plain call: each place in the program has its own in each thread (plain.c). */
-bg_status bg__plain_memory(struct bg__call *call);
+bg_status bg__plain_call_get_blocks(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ typedef struct bg__call {
     bg_site site;    /* in a graph: the place in the pass that made it */
     bg_site here;    /* the place in the pass that runs, if that may differ: errors name it; file NULL: as site */
     struct bg__call *parent;
-    bg__memory *memory; /* NULL: a plain call that has not needed any */
+    bg__block_list *memory; /* NULL: a plain call that has not needed any */
 
     /* While its body runs. */
     void *args;
@@ -77,8 +77,8 @@ typedef struct bg__call {
     bool ranges;    /* profilers get ranges for calls */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their index in cudaGraphGetNodes' list, which is in
-                                  order of creation; -1: unknown, or replaced. Tools ask bg__owners_list, since a
-                                  segment may have been rewritten */
+                                  order of creation; -1: unknown, or replaced. Tools ask bg__calls_of_nodes_list, since
+                                  a segment may have been rewritten */
     int end_segment;           /* the segment of end_node: a captured body may have breaks */
     unsigned index;            /* the "#N" of its name: among calls of this op with the same parent */
     char *name;
@@ -91,24 +91,24 @@ typedef struct bg__call {
     const char *tolerance;     /* of a run: its rule's tolerance, in the form of BG_TOLERANCE; NULL: the same bits */
     struct bg__call **members; /* of a run: the calls that it replaced, in order of the pass; else NULL */
     int member_count;
-    struct bg__call *runs;         /* of a root: the last run; runs are not in the tree */
-    struct bg__call *last_run;     /* of a run: the one before */
-    const struct bg__eager *broke; /* of an eager call: the record that its step runs; NULL: the graph has no step for
-                                    * it */
-    bg__op_count *counts;          /* the number of children in this pass, by op */
+    struct bg__call *runs;                     /* of a root: the last run; runs are not in the tree */
+    struct bg__call *last_run;                 /* of a run: the one before */
+    const struct bg__eager_call *eager_record; /* of an eager call: the record that its step runs; NULL: the graph has
+                                                * no step for it */
+    bg__op_count *counts;                      /* the number of children in this pass, by op */
     size_t count_used, count_capacity;
-    bg__memory own;
-    void *shaped;             /* a copy for the shape function; reused, so that replays allocate nothing */
-    const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
-    struct bg__slab *slabs;   /* of a root: the memory of its calls */
-    size_t allocated;         /* of a root: the bytes of blocks of its calls that no source owns */
+    bg__block_list own;
+    void *shaped;                    /* a copy for the shape function; reused, so that replays allocate nothing */
+    const bg__memory_source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
+    struct bg__slab *slabs;          /* of a root: the memory of its calls */
+    size_t allocated;                /* of a root: the bytes of blocks of its calls that no source owns */
     /* Of the root of a runner's graph: the context of the run; between runs, the context of a batch that fills the
      * bucket. */
     const struct bg_forward_context *context;
 } bg__call;
 
 /* Finds the next call of op in parent's body: the call of an earlier pass, or a new one. */
-bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
+bg_status bg__call_find_or_add(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
 /* Before a body runs: begins again with its first child. */
 static inline void bg__call_rewind(bg__call *call)
 {
@@ -127,7 +127,7 @@ bg__call *bg__call_next(const bg__call *call);
 
 /* Prepends op, call and site to bg_last_error(), unless an inner call has done so. If the body set no error, sets one.
  */
-void bg__call_blame(const bg__call *call, bg_status status);
+void bg__error_add_call(const bg__call *call, bg_status status);
 
 /* ---- outputs (outputs.c) ------------------------------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ typedef struct bg__output {
 bool bg__output_next(const bg_op *op, bg__output *output);
 bool bg__tensor_is_valid(const bg_tensor *tensor);
 /* Returns the tensors of a field in args. Their number is one, several for BG_OUTS, or none. */
-static inline const bg_tensor *bg__tensors_of(const bg_field *field, const void *args)
+static inline const bg_tensor *bg__field_tensors(const bg_field *field, const void *args)
 {
     return (const bg_tensor *)((const char *)args + field->offset);
 }
@@ -155,13 +155,13 @@ static inline bool bg__field_has_tensors(const bg_field *field)
 {
     return field->role != BG_ROLE_VALUE && field->role != BG_ROLE_RESULT && field->role != BG_ROLE_STRUCT;
 }
-static inline int bg__tensors_in(const bg_field *field)
+static inline int bg__field_count_tensors(const bg_field *field)
 {
     if (!bg__field_has_tensors(field))
         return 0;
     return field->size == sizeof(bg_tensor) ? 1 : (int)(field->size / sizeof(bg_tensor));
 }
-static inline bool bg__tensor_has_shape(const bg_tensor *a, const bg_tensor *b)
+static inline bool bg__tensors_have_same_shape(const bg_tensor *a, const bg_tensor *b)
 {
     if (a->dtype != b->dtype || a->rank != b->rank)
         return false;
@@ -170,14 +170,14 @@ static inline bool bg__tensor_has_shape(const bg_tensor *a, const bg_tensor *b)
             return false;
     return true;
 }
-static inline bool bg__tensor_is_same(const bg_tensor *a, const bg_tensor *b)
+static inline bool bg__tensors_are_same(const bg_tensor *a, const bg_tensor *b)
 {
-    return a->data == b->data && bg__tensor_has_shape(a, b);
+    return a->data == b->data && bg__tensors_have_same_shape(a, b);
 }
 int bg__output_count(const bg_op *op);
 /* Whether the op has BG_RESULT fields. The next function copies only these. */
 bool bg__op_has_results(const bg_op *op);
-void bg__results_copy(const bg_op *op, void *to, const void *from);
+void bg__copy_results(const bg_op *op, void *to, const void *from);
 static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 {
     return (bg_tensor *)((char *)args + output->offset);
@@ -186,43 +186,43 @@ static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 /* Checks every tensor of args, and allocates bridge buffers for outputs without memory if their shape is known. */
 bg_status bg__outputs_prepare(bg__call *call, void *args);
 /* After a failure: sets outputs in bridge buffers to NULL, since their graph may be destroyed soon. */
-void bg__outputs_forget(const bg__call *call, void *args);
+void bg__outputs_clear_bridges(const bg__call *call, void *args);
 
 /* The copy that puts an output where it is expected. */
-typedef struct bg__move {
+typedef struct bg__output_copy {
     const void *source; /* NULL: it is in place */
     void *target;
     size_t bytes;
     size_t tail; /* bytes after them to fill with zeros */
-} bg__move;
-static inline bool bg__move_is_needed(const bg__move *move)
+} bg__output_copy;
+static inline bool bg__output_copy_is_needed(const bg__output_copy *move)
 {
     return move->source != NULL || move->tail > 0;
 }
-bg_status bg__move_run(const bg__move *move, cudaStream_t stream);
+bg_status bg__output_copy_run(const bg__output_copy *move, cudaStream_t stream);
 
 /* Whether an output of args still has the dtype and shape that it had at capture. */
-bg_status bg__output_check(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
+bg_status bg__output_check_shape(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
 
 /* Compares the output that the body left in got with the expected output in want, and sets *move to the copy that is
  * still needed. Fills in the shape of the expected output if the body had to set it. want and got are arguments of the
  * op. */
-bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, bg__move *move);
+bg_status bg__output_plan_copy(bg__call *call, const bg__output *output, void *want, void *got, bg__output_copy *move);
 
 /* Runs body on the caller's args, as a plain or captured call. On return args holds the outputs. */
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
 /* Runs only the body; bg_scratch accepts args meanwhile. */
-bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
+bg_status bg__call_run_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
 /* ---- the calling thread (op_thread.c) --------------------------------------------------------------------------- */
 
 /* Called for the calls of a pass that runs eagerly, before and after each body. args are the caller's. */
-typedef struct bg__watcher {
+typedef struct bg__op_observer {
     bg_status (*before)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
     bg_status (*after)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
     void *user;
-} bg__watcher;
+} bg__op_observer;
 
 typedef struct bg__thread {
     bg_phase phase;
@@ -230,8 +230,8 @@ typedef struct bg__thread {
     struct bg_capture *pass;                          /* the eager pass that calls belong to; NULL: none */
     void (*observe)(void *observer, const bg_op *op); /* called for each op call of this thread; NULL: none */
     void *observer;
-    const bg__watcher *watcher; /* NULL: none */
-    bool in_tool;               /* a debugging tool captures and replays: other tools ignore it */
+    const bg__op_observer *watcher; /* NULL: none */
+    bool in_tool;                   /* a debugging tool captures and replays: other tools ignore it */
 } bg__thread;
 extern _Thread_local bg__thread bg__thread_state;
 static inline bg__thread *bg__thread_self(void)
@@ -254,11 +254,12 @@ void bg__op_set_capture_hooks(const bg__capture_hooks *hooks);
 void bg__op_call_failed(bg_status status);
 
 /* Runs the body of a call that has a name, outside graphs; the thread's watcher is called before and after. */
-bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream);
+bg_status bg__call_run_observed(bg__call *call, void *args, cudaStream_t stream);
 
 /* Runs a call outside any graph. On a stream that another capture captures, an eager op fails, unless foreign_inline.
  */
-bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);
+bg_status bg__call_run_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
+                             bool foreign_inline);
 
 /* ---- overrides (override.c) ---------------------------------------------------------------------------------- */
 
@@ -266,25 +267,25 @@ typedef struct bg__override bg__override;
 
 /* Sets a list of patterns for captures of this thread that applies after all others, even BG_BREAKABLE=0; NULL: none.
  * list is not copied. */
-void bg__override_force(const char *list);
+void bg__override_set_forced(const char *list);
 /* Reads the patterns that apply: those in own (NULL: none), then the program's, then the environment's. "@FILE" in the
  * environment names a file with a pattern in each line. */
-bg_status bg__override_get(bg__override **override, const char *own);
+bg_status bg__override_create(bg__override **override, const char *own);
 /* Warns of patterns of the environment that match no op. For the end of a pass: its first call may register an op. */
-void bg__override_warn(const bg__override *override);
+void bg__override_warn_unmatched(const bg__override *override);
 void bg__override_free(bg__override *override);
 /* Reads a file of patterns into a list, which the caller frees. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 bg_status bg__override_read_list(const char *path, char **list);
 /* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with from. list may be NULL or "". */
-bg_status bg__override_check(const char *list, const char *from);
+bg_status bg__override_check_list(const char *list, const char *from);
 /* All patterns in order, separated by commas; the caller frees *text. */
-bg_status bg__override_text(const bg__override *override, char **text);
+bg_status bg__override_format(const bg__override *override, char **text);
 /* false: BG_BREAKABLE=0, all calls are captured. */
-bool bg__override_breakable(const bg__override *override);
+bool bg__override_allows_breaks(const bg__override *override);
 /* Whether nothing but the capture's own options overrides what ops declare. */
-bool bg__override_is_own(const bg__override *override);
+bool bg__override_is_own_only(const bg__override *override);
 /* Whether call is eager: fallback, unless a pattern decides. */
-bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
+bool bg__override_is_eager(const bg__override *override, const bg__call *call, bool fallback);
 
 /* Whether one pattern, without '!', matches the call. */
 bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
@@ -294,31 +295,31 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
 /* Gives an op whose fields are structs a table of all fields, which stays (structs.c). */
-void bg__structs_flatten(bg_op *op);
+void bg__op_flatten_structs(bg_op *op);
 /* Returns BG_ROW_LIMITS numbers, as in bg_op_attributes; zeros for an op that was compiled with an older header. */
 const int *bg__op_row_limits(const bg_op *op);
 /* Registers op, unless there is an op of that name, which is then returned. */
 const bg_op *bg__op_register_once(bg_op *op);
-/* Whether any op's name matches the pattern, as bg__glob says. */
+/* Whether any op's name matches the pattern, as bg__glob_matches says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
 /* For bg__nearest_hint: adds the names of all ops. */
-void bg__op_nearest(bg__nearest *nearest);
+void bg__nearest_add_ops(bg__nearest *nearest);
 
 /* ---- patterns of names (glob.c) ------------------------------------------------------------------------------ */
 
 /* Whether text matches the first length characters of pattern; '*' matches any characters, or none. */
-bool bg__glob(const char *pattern, size_t length, const char *text);
+bool bg__glob_matches(const char *pattern, size_t length, const char *text);
 /* The same, but a pattern without a number, "graph", matches graph#0, graph#1 and so on, too. */
-bool bg__glob_numbered(const char *pattern, size_t length, const char *name);
+bool bg__glob_matches_numbered(const char *pattern, size_t length, const char *name);
 
 /* Iterates over a list, "graph#0, !decode*". The last pattern that matches decides. */
-typedef struct bg__globs {
+typedef struct bg__pattern_list {
     const char *list; /* all of it */
     const char *text; /* one pattern, without '!' and blanks; NULL at first */
     size_t length;
     bool negate; /* '!' was before it */
-} bg__globs;
+} bg__pattern_list;
 /* Moves to the next pattern. Returns false after the last one. */
-bool bg__globs_next(bg__globs *at);
+bool bg__pattern_list_next(bg__pattern_list *at);
 
 #endif

@@ -25,13 +25,13 @@ struct bg__override {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static char *programmed; /* bg_override_eager's, or NULL */
-static _Thread_local const char *forced;
+static char *program_list; /* bg_override_eager's, or NULL */
+static _Thread_local const char *forced_list;
 
 /* ---- parsing ---- */
 
 /* One part of a path: a name with '*', then perhaps '#' and a number or '*'. */
-static bool part_is_valid(const char *part, size_t length)
+static bool path_part_is_valid(const char *part, size_t length)
 {
     const char *hash = memchr(part, '#', length);
     size_t name = hash ? (size_t)(hash - part) : length;
@@ -55,7 +55,7 @@ static bool pattern_is_valid(const pattern *p)
     const char *part = p->text, *end = p->text + p->length;
     for (;;) {
         const char *slash = memchr(part, '/', (size_t)(end - part));
-        if (!part_is_valid(part, (size_t)((slash ? slash : end) - part)))
+        if (!path_part_is_valid(part, (size_t)((slash ? slash : end) - part)))
             return false;
         if (slash == NULL)
             return true;
@@ -104,7 +104,7 @@ static bg_status add_pattern(bg__override *override, const char *text, size_t le
     return BG_OK;
 }
 
-static bg_status add_list(bg__override *override, const char *list, const char *from)
+static bg_status add_patterns(bg__override *override, const char *list, const char *from)
 {
     for (;;) {
         const char *comma = strchr(list, ',');
@@ -154,14 +154,14 @@ static bg_status sort_patterns(bg__override *override)
     return BG_OK;
 }
 
-typedef struct source {
+typedef struct pattern_source {
     const char *list; /* may be NULL or empty */
     const char *name;
-} source;
+} pattern_source;
 enum { OWN, PROGRAM, ENVIRONMENT, FORCED, SOURCES };
 
 /* An override of all lists, in their order. */
-static bg_status make_override(bg__override **result, const source sources[SOURCES])
+static bg_status make_override(bg__override **result, const pattern_source sources[SOURCES])
 {
     bg_status status = BG_OK;
     bg__override *override = calloc(1, sizeof *override);
@@ -191,7 +191,7 @@ static bg_status make_override(bg__override **result, const source sources[SOURC
         if (i == FORCED)
             override->first_forced = override->count;
         if (text[0] != '\0')
-            BG__TRY(add_list(override, text, sources[i].name));
+            BG__TRY(add_patterns(override, text, sources[i].name));
         text += strlen(list) + 1;
     }
     BG__TRY(sort_patterns(override));
@@ -202,12 +202,12 @@ done:
     return status;
 }
 
-bg_status bg__override_check(const char *list, const char *from)
+bg_status bg__override_check_list(const char *list, const char *from)
 {
     bg__override *checked = NULL;
     bg_status status = BG_OK;
     if (list != NULL && list[0] != '\0')
-        status = make_override(&checked, (source[SOURCES]){[OWN] = {list, from}});
+        status = make_override(&checked, (pattern_source[SOURCES]){[OWN] = {list, from}});
     bg__override_free(checked);
     return status;
 }
@@ -218,14 +218,14 @@ bg_status bg_override_eager(const char *list)
     char *copy = NULL;
 
     if (list != NULL && list[0] != '\0') {
-        BG__TRY(bg__override_check(list, "bg_override_eager"));
+        BG__TRY(bg__override_check_list(list, "bg_override_eager"));
         copy = strdup(list);
         if (copy == NULL)
             BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: out of host memory");
     }
     pthread_mutex_lock(&mutex);
-    free(programmed);
-    programmed = copy;
+    free(program_list);
+    program_list = copy;
     pthread_mutex_unlock(&mutex);
 done:
     return status;
@@ -243,7 +243,7 @@ static bool is_first_warning(const pattern *p)
     pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < count && first; i++)
         first = strncmp(warned[i], p->text, p->length) != 0 || warned[i][p->length] != '\0';
-    if (first && BG__GROW(warned, count, capacity, "warnings") == BG_OK) {
+    if (first && BG__ARRAY_GROW(warned, count, capacity, "warnings") == BG_OK) {
         warned[count] = strndup(p->text, p->length);
         count += warned[count] != NULL;
     }
@@ -253,7 +253,7 @@ static bool is_first_warning(const pattern *p)
 
 /* Without the warning, a misspelt name in the environment would silently do nothing. Ops without a macro exist only
  * after their first call. */
-void bg__override_warn(const bg__override *override)
+void bg__override_warn_unmatched(const bg__override *override)
 {
     bg__nearest nearest;
     char hint[BG__HINT_BYTES];
@@ -268,19 +268,19 @@ void bg__override_warn(const bg__override *override)
         length = hash != NULL ? (size_t)(hash - part) : length;
         if (bg__op_any_matches(part, length) || !is_first_warning(p))
             continue;
-        nearest = bg__nearest_to(part, length);
-        bg__op_nearest(&nearest);
+        nearest = bg__nearest_begin(part, length);
+        bg__nearest_add_ops(&nearest);
         bg__warn("BG_EAGER_OPS: no op so far matches \"%.*s\"%s", (int)p->length, p->text,
                  bg__nearest_hint(&nearest, "", hint));
     }
 }
 
-void bg__override_force(const char *list)
+void bg__override_set_forced(const char *list)
 {
-    forced = list;
+    forced_list = list;
 }
 
-static void join_lines(char *text)
+static void replace_newlines(char *text)
 {
     for (; *text != '\0'; text++)
         if (*text == '\n')
@@ -298,16 +298,17 @@ bg_status bg__override_read_list(const char *path, char **list)
     if (bytes > LIST_BYTES)
         return bg__fail(BG_ERROR_IO, "the list of ops in %s is larger than %d MiB; write a shorter list", path,
                         LIST_BYTES >> 20);
-    join_lines(*list);
+    replace_newlines(*list);
 done:
     return status;
 }
 
-bg_status bg__override_get(bg__override **override, const char *own)
+bg_status bg__override_create(bg__override **override, const char *own)
 {
     const char *environment = getenv("BG_EAGER_OPS");
     char *list = NULL;
-    source sources[SOURCES] = {[OWN] = {own, "options.eager_ops"}, [FORCED] = {forced, "a debugging tool"}};
+    pattern_source sources[SOURCES] = {
+        [OWN] = {own, "options.eager_ops"}, [FORCED] = {forced_list, "a debugging tool"}};
     bg_status status;
     bool breakable;
 
@@ -316,14 +317,14 @@ bg_status bg__override_get(bg__override **override, const char *own)
     if (environment != NULL && environment[0] == '@') {
         status = bg__override_read_list(environment + 1, &list);
         if (status != BG_OK) {
-            bg__fail_where("BG_EAGER_OPS");
+            bg__error_add_location("BG_EAGER_OPS");
             goto done;
         }
         environment = list;
     }
-    sources[ENVIRONMENT] = (source){environment, "BG_EAGER_OPS"};
+    sources[ENVIRONMENT] = (pattern_source){environment, "BG_EAGER_OPS"};
     pthread_mutex_lock(&mutex);
-    sources[PROGRAM] = (source){programmed, "bg_override_eager"};
+    sources[PROGRAM] = (pattern_source){program_list, "bg_override_eager"};
     status = make_override(override, sources);
     if (status == BG_OK)
         (*override)->breakable = breakable;
@@ -344,7 +345,7 @@ void bg__override_free(bg__override *override)
     free(override);
 }
 
-bg_status bg__override_text(const bg__override *override, char **text)
+bg_status bg__override_format(const bg__override *override, char **text)
 {
     static const char inlined[] = "BG_BREAKABLE=0, ";
     size_t bytes = sizeof inlined;
@@ -366,30 +367,30 @@ bg_status bg__override_text(const bg__override *override, char **text)
     return BG_OK;
 }
 
-bool bg__override_is_own(const bg__override *override)
+bool bg__override_is_own_only(const bg__override *override)
 {
     return override->breakable && override->count == override->own_count;
 }
 
-bool bg__override_breakable(const bg__override *override)
+bool bg__override_allows_breaks(const bg__override *override)
 {
     return override->breakable;
 }
 
-static bool part_matches(const char *part, size_t length, const bg__call *call)
+static bool path_part_matches(const char *part, size_t length, const bg__call *call)
 {
     const char *hash = memchr(part, '#', length);
     char index[16];
     size_t digits = sizeof index;
 
-    if (!bg__glob(part, hash ? (size_t)(hash - part) : length, call->op->name))
+    if (!bg__glob_matches(part, hash ? (size_t)(hash - part) : length, call->op->name))
         return false;
     if (hash == NULL)
         return true;
     index[--digits] = '\0';
     for (unsigned rest = call->index; digits == sizeof index - 1 || rest > 0; rest /= 10)
         index[--digits] = (char)('0' + rest % 10);
-    return bg__glob(hash + 1, length - (size_t)(hash + 1 - part), index + digits);
+    return bg__glob_matches(hash + 1, length - (size_t)(hash + 1 - part), index + digits);
 }
 
 bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
@@ -398,13 +399,13 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
     bool bare = memchr(pattern, '/', length) == NULL && memchr(pattern, '#', length) == NULL;
 
     if (bare)
-        return part_matches(pattern, length, call);
+        return path_part_matches(pattern, length, call);
     /* From the last part up to the root, which has no op. */
     for (;;) {
         const char *part = end;
         while (part > pattern && part[-1] != '/')
             part--;
-        if (call->op == NULL || !part_matches(part, (size_t)(end - part), call))
+        if (call->op == NULL || !path_part_matches(part, (size_t)(end - part), call))
             return false;
         call = call->parent;
         if (part == pattern)
@@ -414,7 +415,7 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
 }
 
 /* Returns the index of the last pattern that is the call's name; -1: none. */
-static int find_exact(const bg__override *override, const bg__call *call)
+static int find_exact_pattern(const bg__override *override, const bg__call *call)
 {
     size_t length = override->exact_count > 0 ? strlen(call->name) : 0;
     int low = 0, high = override->exact_count;
@@ -436,7 +437,7 @@ static int find_exact(const bg__override *override, const bg__call *call)
 }
 
 /* Returns the index of the last matching pattern after `above` that is not exact; `above` if there is none. */
-static int find_other(const bg__override *override, const bg__call *call, int above)
+static int find_inexact_pattern(const bg__override *override, const bg__call *call, int above)
 {
     for (int i = override->other_count; i-- > 0 && override->others[i] > above;) {
         const pattern *p = &override->patterns[override->others[i]];
@@ -448,13 +449,13 @@ static int find_other(const bg__override *override, const bg__call *call, int ab
 
 static __attribute__((noinline)) bool apply_patterns(const bg__override *override, const bg__call *call, bool fallback)
 {
-    int last = find_other(override, call, find_exact(override, call));
+    int last = find_inexact_pattern(override, call, find_exact_pattern(override, call));
     if (last >= (override->breakable ? 0 : override->first_forced))
         return !override->patterns[last].negate;
     return fallback && override->breakable;
 }
 
-bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
+bool bg__override_is_eager(const bg__override *override, const bg__call *call, bool fallback)
 {
     if (override->count > 0)
         return apply_patterns(override, call, fallback);

@@ -7,38 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct place {
-    struct place *next;
+typedef struct call_place {
+    struct call_place *next;
     const bg_op *op;
     int line;
     cudaStream_t stream;
     int depth; /* number of enclosing calls: a body may call its own op */
-    bg__memory memory;
+    bg__block_list memory;
     char file[]; /* a copy: the library that has the caller's string may be unloaded before the thread ends */
-} place;
+} call_place;
 
-static _Thread_local place *places;
+static _Thread_local call_place *call_places;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool have_key;
-static atomic_bool ended;
+static atomic_bool is_exiting;
 
-static void free_places(void *first)
+static void free_call_places(void *first)
 {
-    place *next;
-    places = NULL; /* a later destructor may call an op again */
-    for (place *p = first; p != NULL; p = next) {
+    call_place *next;
+    call_places = NULL; /* a later destructor may call an op again */
+    for (call_place *p = first; p != NULL; p = next) {
         next = p->next;
-        bg__memory_free(&p->memory);
+        bg__block_list_free(&p->memory);
         free(p);
     }
 }
 
 /* Returns NULL without host memory. */
-static place *add_place(const bg__call *call, const char *file, int depth)
+static call_place *make_call_place(const bg__call *call, const char *file, int depth)
 {
     size_t bytes = strlen(file) + 1;
-    place *made = calloc(1, sizeof *made + bytes);
+    call_place *made = calloc(1, sizeof *made + bytes);
 
     if (made == NULL)
         return NULL;
@@ -47,31 +47,31 @@ static place *add_place(const bg__call *call, const char *file, int depth)
     made->line = call->site.line;
     made->stream = call->stream;
     made->depth = depth;
-    made->next = places;
+    made->next = call_places;
     return made;
 }
 
 /* A thread that ends while the process exits frees nothing, since CUDA may have shut down. */
-static void free_of_thread(void *first)
+static void free_at_thread_end(void *first)
 {
-    if (!atomic_load(&ended))
-        free_places(first);
+    if (!atomic_load(&is_exiting))
+        free_call_places(first);
 }
 
 /* Destructors of thread-specific keys do not run at exit. Registered after CUDA has started, this runs before CUDA
  * shuts down. The key stays, since other threads may still run. */
 static void free_at_exit(void)
 {
-    atomic_store(&ended, true);
-    free_places(places);
+    atomic_store(&is_exiting, true);
+    free_call_places(call_places);
 }
 
 static void make_key(void)
 {
-    have_key = pthread_key_create(&key, free_of_thread) == 0 && atexit(free_at_exit) == 0;
+    have_key = pthread_key_create(&key, free_at_thread_end) == 0 && atexit(free_at_exit) == 0;
 }
 
-static int depth_of(const bg__call *call)
+static int call_depth(const bg__call *call)
 {
     int depth = 0;
     for (; call->parent != NULL; call = call->parent)
@@ -79,26 +79,26 @@ static int depth_of(const bg__call *call)
     return depth;
 }
 
-bg_status bg__plain_memory(bg__call *call)
+bg_status bg__plain_call_get_blocks(bg__call *call)
 {
     const char *file = call->site.file ? call->site.file : "";
-    int depth = depth_of(call);
-    place *p;
+    int depth = call_depth(call);
+    call_place *p;
 
-    for (p = places; p != NULL; p = p->next)
+    for (p = call_places; p != NULL; p = p->next)
         if (p->op == call->op && p->stream == call->stream && p->line == call->site.line && p->depth == depth &&
             strcmp(p->file, file) == 0)
             goto found;
     pthread_once(&once, make_key);
-    p = add_place(call, file, depth);
+    p = make_call_place(call, file, depth);
     if (p == NULL || !have_key) {
         free(p);
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a plain call of %s", call->op->name);
     }
-    places = p;
+    call_places = p;
     /* The key's destructor frees the places when the thread ends; if setting the key fails, they stay until the process
      * ends. */
-    (void)pthread_setspecific(key, places);
+    (void)pthread_setspecific(key, call_places);
 found:
     call->memory = &p->memory;
     return BG_OK;

@@ -22,7 +22,7 @@ bg_status bg__region_run(void *args, cudaStream_t stream)
 
 /* ---- checks of the program's arguments ---- */
 
-static bool is_name(const char *name)
+static bool is_op_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     size_t bytes = strnlen(name, NAME_MAX_BYTES + 1);
@@ -58,7 +58,7 @@ static bg_status check_region(const bg_region *region)
 {
     if (region->name == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "name is NULL; give the op a name for messages and patterns");
-    if (!is_name(region->name))
+    if (!is_op_name(region->name))
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "\"%.40s\" is not a name of an op; write 1 to %d letters, digits and '_'", region->name,
                         NAME_MAX_BYTES);
@@ -127,7 +127,7 @@ static const char *find_difference(const bg_op *op, const bg_region *region)
     return NULL;
 }
 
-static bg_status find_or_make(const bg_region *region, const bg_site *site, const bg_op **op)
+static bg_status find_or_register_op(const bg_region *region, const bg_site *site, const bg_op **op)
 {
     named_op *made;
 
@@ -143,12 +143,12 @@ static bg_status find_or_make(const bg_region *region, const bg_site *site, cons
     return BG_OK;
 }
 
-static bg_status find_op(const bg_region *region, const bg_site *site, const bg_op **op)
+static bg_status find_matching_op(const bg_region *region, const bg_site *site, const bg_op **op)
 {
     const char *difference;
     bg_status status;
 
-    BG__TRY(find_or_make(region, site, op));
+    BG__TRY(find_or_register_op(region, site, op));
     difference = find_difference(*op, region);
     if (difference != NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -171,7 +171,7 @@ static void fill_args(bg__region_args *args, const bg_region *region)
         args->tensors[i] = region->operands[i].tensor;
 }
 
-static bg_status call_op(const bg_op *op, const bg_region *region, cudaStream_t stream, const bg_site *site)
+static bg_status call_region_op(const bg_op *op, const bg_region *region, cudaStream_t stream, const bg_site *site)
 {
     bg__region_args args;
     bg_status status;
@@ -192,14 +192,15 @@ bg_status bg_region_call(const bg_region *region, cudaStream_t stream, const bg_
 
     if (region == NULL)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_region_call: region is NULL");
-    BG__TRY(bg__sized_take(&full, region, sizeof full, sizeof full, "region", "BG_REGION_INIT"));
+    BG__TRY(bg__struct_copy_in(&full, region, sizeof full, sizeof full, "region", "BG_REGION_INIT"));
     BG__TRY(check_region(&full));
-    BG__TRY(find_op(&full, site, &op));
-    return call_op(op, &full, stream, site);
+    BG__TRY(find_matching_op(&full, site, &op));
+    return call_region_op(op, &full, stream, site);
 done:
-    bg__fail_where("%s called at %s:%d", full.eager ? "eager op" : "op",
-                   site != NULL && site->file != NULL ? site->file : "unknown file", site != NULL ? site->line : 0);
-    bg__fail_set_placed();
+    bg__error_add_location("%s called at %s:%d", full.eager ? "eager op" : "op",
+                           site != NULL && site->file != NULL ? site->file : "unknown file",
+                           site != NULL ? site->line : 0);
+    bg__error_set_located();
     bg__op_call_failed(status);
     return status;
 }
@@ -218,7 +219,7 @@ static bg_status call_function(void *user, bg_tensor *tensors, cudaStream_t stre
     return plain->function(plain->user, stream);
 }
 
-static bg_status keep_function(void *user, void **kept)
+static bg_status copy_function(void *user, void **kept)
 {
     plain_function *copy = malloc(sizeof *copy);
     if (copy == NULL)
@@ -238,7 +239,7 @@ bg_status bg_eager_at(cudaStream_t stream, const char *name, bg_status (*functio
     region.body = function != NULL ? call_function : NULL;
     region.user = &plain;
     region.user_bytes = sizeof plain;
-    region.keep = keep_function;
+    region.keep = copy_function;
     region.destroy = free;
     return bg_region_call(&region, stream, site);
 }

@@ -20,7 +20,7 @@ typedef struct bg__region_args {
 bg_status bg__region_run(void *args, cudaStream_t stream);
 
 /* Returns args if op is one of these ops, else NULL. */
-static inline bg__region_args *bg__region_of(const bg_op *op, const void *args)
+static inline bg__region_args *bg__region_get_args(const bg_op *op, const void *args)
 {
     return op->body == bg__region_run ? (bg__region_args *)args : NULL;
 }

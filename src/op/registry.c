@@ -7,7 +7,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_op *first;
 
-static bg_op *find_locked(const char *name)
+static bg_op *find_op_locked(const char *name)
 {
     bg_op *op = first;
     while (op != NULL && strcmp(op->name, name) != 0)
@@ -24,7 +24,7 @@ static void set_twin(bg_op *op, const bg_op *twin)
 }
 
 /* If several ops have that name, each gets another one of them as its twin. */
-static void find_twins(const char *name)
+static void update_twins_locked(const char *name)
 {
     bg_op *last = NULL, *any = NULL;
     for (bg_op *op = first; op != NULL; op = op->next_) {
@@ -39,18 +39,18 @@ static void find_twins(const char *name)
         set_twin(any, any != last ? last : NULL);
 }
 
-static void add_locked(bg_op *op)
+static void add_op_locked(bg_op *op)
 {
-    bg__structs_flatten(op);
+    bg__op_flatten_structs(op);
     op->next_ = first;
     first = op;
-    find_twins(op->name);
+    update_twins_locked(op->name);
 }
 
 void bg_op_register(bg_op *op)
 {
     pthread_mutex_lock(&mutex);
-    add_locked(op);
+    add_op_locked(op);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -58,9 +58,9 @@ const bg_op *bg__op_register_once(bg_op *op)
 {
     const bg_op *known;
     pthread_mutex_lock(&mutex);
-    known = find_locked(op->name);
+    known = find_op_locked(op->name);
     if (known == NULL)
-        add_locked(op);
+        add_op_locked(op);
     pthread_mutex_unlock(&mutex);
     return known != NULL ? known : op;
 }
@@ -74,7 +74,7 @@ void bg_op_unregister(bg_op *op)
     if (*link != NULL)
         *link = op->next_;
     set_twin(op, NULL);
-    find_twins(op->name);
+    update_twins_locked(op->name);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -84,16 +84,16 @@ const bg_op *bg_op_find(const char *name)
     if (name == NULL)
         return NULL;
     pthread_mutex_lock(&mutex);
-    op = find_locked(name);
+    op = find_op_locked(name);
     pthread_mutex_unlock(&mutex);
     return op;
 }
 
 static bg_status refuse_unknown(const char *function, const char *name)
 {
-    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    bg__nearest nearest = bg__nearest_begin(name, strlen(name));
     char hint[BG__HINT_BYTES];
-    bg__op_nearest(&nearest);
+    bg__nearest_add_ops(&nearest);
     return bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"%s; link the source file that defines it", function,
                     name, bg__nearest_hint(&nearest, "", hint));
 }
@@ -122,7 +122,7 @@ static bg_status check_attributes(const bg_op_attributes *attributes)
 }
 
 /* The op may be compiled with an older header, whose attributes are shorter. */
-static bg_status set_locked(bg_op *op, const bg_op_attributes *attributes)
+static bg_status set_attributes_locked(bg_op *op, const bg_op_attributes *attributes)
 {
     const size_t room =
         op->struct_size < sizeof *op ? op->struct_size - offsetof(bg_op, attributes_) : sizeof *attributes;
@@ -145,16 +145,16 @@ bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attribu
     if (name == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: name is NULL", __func__);
     if (attributes != NULL)
-        status = bg__sized_take(&taken, attributes, sizeof taken, offsetof(bg_op_attributes, row_limits), "attributes",
-                                "BG_OP_ATTRIBUTES_INIT");
+        status = bg__struct_copy_in(&taken, attributes, sizeof taken, offsetof(bg_op_attributes, row_limits),
+                                    "attributes", "BG_OP_ATTRIBUTES_INIT");
     if (status == BG_OK)
         status = check_attributes(&taken);
     if (status != BG_OK)
         return status;
     pthread_mutex_lock(&mutex);
-    op = find_locked(name);
+    op = find_op_locked(name);
     if (op != NULL)
-        status = set_locked(op, &taken);
+        status = set_attributes_locked(op, &taken);
     pthread_mutex_unlock(&mutex);
     return op != NULL ? status : refuse_unknown(__func__, name);
 }
@@ -169,12 +169,12 @@ bool bg__op_any_matches(const char *pattern, size_t length)
     bool matches = false;
     pthread_mutex_lock(&mutex);
     for (const bg_op *op = first; op != NULL && !matches; op = op->next_)
-        matches = bg__glob(pattern, length, op->name);
+        matches = bg__glob_matches(pattern, length, op->name);
     pthread_mutex_unlock(&mutex);
     return matches;
 }
 
-void bg__op_nearest(bg__nearest *nearest)
+void bg__nearest_add_ops(bg__nearest *nearest)
 {
     pthread_mutex_lock(&mutex);
     for (const bg_op *op = first; op != NULL; op = op->next_)

@@ -9,14 +9,14 @@
 enum { NAME_BYTES = 256 }; /* longer names are cut off */
 
 /* The fields that are written. fields NULL: only count and bytes are computed. */
-typedef struct table {
+typedef struct field_table {
     bg_field *fields;
     char *names;
     uint32_t count;
     size_t bytes; /* of names */
-} table;
+} field_table;
 
-static void put_field(table *t, const bg_field *field, const char *name, uint32_t offset)
+static void append_field(field_table *t, const bg_field *field, const char *name, uint32_t offset)
 {
     const size_t bytes = strlen(name) + 1;
     if (t->fields != NULL) {
@@ -30,25 +30,25 @@ static void put_field(table *t, const bg_field *field, const char *name, uint32_
 }
 
 /* prefix: the names of the enclosing structs, "cache."; base: their offset in the arguments. */
-static void put_all(table *t, const bg_field *field, const char *prefix, uint32_t base)
+static void append_flattened(field_table *t, const bg_field *field, const char *prefix, uint32_t base)
 {
     char name[NAME_BYTES], inner_prefix[NAME_BYTES];
 
     snprintf(name, sizeof name, "%s%s", prefix, field->name);
     if (field->role != BG_ROLE_STRUCT) {
-        put_field(t, field, name, base + field->offset);
+        append_field(t, field, name, base + field->offset);
         return;
     }
     snprintf(inner_prefix, sizeof inner_prefix, "%s%s.", prefix, field->name);
     for (const bg_field *inner = bg__struct_fields(field); inner->name[0] != '\0'; inner++)
-        put_all(t, inner, inner_prefix, base + field->offset);
+        append_flattened(t, inner, inner_prefix, base + field->offset);
 }
 
-static table put_table(const bg_op *op, bg_field *fields, char *names)
+static field_table build_field_table(const bg_op *op, bg_field *fields, char *names)
 {
-    table t = {.fields = fields, .names = names};
+    field_table t = {.fields = fields, .names = names};
     for (uint32_t i = 0; i < op->field_count; i++)
-        put_all(&t, &op->fields[i], "", 0);
+        append_flattened(&t, &op->fields[i], "", 0);
     return t;
 }
 
@@ -60,20 +60,20 @@ static bool has_structs(const bg_op *op)
     return false;
 }
 
-void bg__structs_flatten(bg_op *op)
+void bg__op_flatten_structs(bg_op *op)
 {
     bg_field *made;
-    table t;
+    field_table t;
 
     if (!has_structs(op))
         return;
-    t = put_table(op, NULL, NULL);
+    t = build_field_table(op, NULL, NULL);
     made = malloc(t.count * sizeof *made + t.bytes + 1); /* the names are behind the fields */
     if (made == NULL) {                                  /* this runs in a constructor, which cannot return an error */
         bg__warn("out of host memory for the fields of op %s", op->name);
         abort();
     }
-    (void)put_table(op, made, (char *)&made[t.count]);
+    (void)build_field_table(op, made, (char *)&made[t.count]);
     op->fields = made; /* never freed: calls read it without a lock, also while the process exits */
     op->field_count = t.count;
 }

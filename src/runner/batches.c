@@ -7,41 +7,41 @@ typedef struct moves {
     cudaStream_t stream;
 } moves;
 
-static bg_status flush(moves *m)
+static bg_status flush_moves(moves *m)
 {
     bg_status status = BG_OK;
     cudaError_t error = m->count > 0 ? bgk_move_rows(m->list, m->count, m->stream) : cudaSuccess;
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-        bg__fail_where("the kernel that moves rows to and from the static buffers");
+        bg__error_add_location("the kernel that moves rows to and from the static buffers");
     }
     m->count = 0;
     return status;
 }
 
-static bg_status move(moves *m, const bgk_rows *rows)
+static bg_status queue_move(moves *m, const bgk_rows *rows)
 {
     bg_status status = BG_OK;
     if (m->count == BGK_ROWS_MAX)
-        BG__TRY(flush(m));
+        BG__TRY(flush_moves(m));
     m->list[m->count++] = *rows;
 done:
     return status;
 }
 
-bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached)
+bg_status bg__check_device_access(const bg_runner *runner, const void *ptr, bool *reached)
 {
-    bg__where place;
+    bg__pointer_attributes place;
     bg_status status;
 
-    BG__TRY(bg__where_is(ptr, &place));
+    BG__TRY(bg__pointer_get_attributes(ptr, &place));
     *reached = place.managed || place.type == CU_MEMORYTYPE_HOST ||
                (place.type == CU_MEMORYTYPE_DEVICE && place.device == runner->device);
 done:
     return status;
 }
 
-static bgk_rows padding_of(const bg__buffer *input, int tokens, int padded)
+static bgk_rows make_padding_rows(const bg__buffer *input, int tokens, int padded)
 {
     bgk_rows rows = {.target = input->tensor.data, .copied = (size_t)tokens * input->row, .row = input->row};
     rows.pattern = input->pattern;
@@ -51,17 +51,17 @@ static bgk_rows padding_of(const bg__buffer *input, int tokens, int padded)
     return rows;
 }
 
-bg_status bg__inputs_fill(bg_runner *runner, int count)
+bg_status bg__inputs_fill_padding(bg_runner *runner, int count)
 {
     moves m = {.stream = runner->stream};
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < runner->inputs.count; i++) {
-        bgk_rows rows = padding_of(&runner->inputs.list[i], 0, count);
+        bgk_rows rows = make_padding_rows(&runner->inputs.list[i], 0, count);
         if (rows.tail > 0)
-            BG__TRY(move(&m, &rows));
+            BG__TRY(queue_move(&m, &rows));
     }
-    BG__TRY(flush(&m));
+    BG__TRY(flush_moves(&m));
 done:
     return status;
 }
@@ -86,7 +86,7 @@ static bg_status check_shape(const bg__buffer *buffer, const char *what, const b
 }
 
 /* Warns once about an input that the caller was to write in place, but that must be copied. */
-static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
+static void warn_of_copied_input(const bg_runner *runner, bg__buffer *input)
 {
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
@@ -97,36 +97,36 @@ static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
 
 static bg_status load_input(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)
 {
-    bgk_rows rows = padding_of(input, tokens, padded);
+    bgk_rows rows = make_padding_rows(input, tokens, padded);
     bool reached = true;
     bg_status status = BG_OK;
 
     if (source != NULL && source != input->tensor.data) {
-        note_elsewhere(runner, input);
-        BG__TRY(bg__reach_check(runner, source, &reached));
+        warn_of_copied_input(runner, input);
+        BG__TRY(bg__check_device_access(runner, source, &reached));
         if (reached)
             rows.source = source;
         else
             BG__TRY_CUDA(cudaMemcpyAsync(input->tensor.data, source, rows.copied, cudaMemcpyDefault, runner->stream));
     }
     if (rows.source != NULL || rows.tail > 0)
-        BG__TRY(move(m, &rows));
+        BG__TRY(queue_move(m, &rows));
 done:
     if (status != BG_OK)
-        bg__fail_where("bg_runner_run: input %s", input->name);
+        bg__error_add_location("bg_runner_run: input %s", input->name);
     return status;
 }
 
 /* ---- overlaps: the rows of all tensors are copied at once ---- */
 
-static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+static bool ranges_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
     return x < y + b_bytes && y < x + a_bytes;
 }
 
 /* Returns the caller's rows; NULL: the rows are in the static buffer. */
-static const void *elsewhere(const bg__buffer *buffer, const bg_tensor *tensor)
+static const void *rows_elsewhere(const bg__buffer *buffer, const bg_tensor *tensor)
 {
     return tensor->data != buffer->tensor.data ? tensor->data : NULL;
 }
@@ -145,13 +145,13 @@ static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors
     const bg__buffers *inputs = &runner->inputs;
     for (size_t i = 0; i < inputs->count; i++) {
         const bg__buffer *input = &inputs->list[i];
-        const void *source = elsewhere(input, &tensors[i]);
+        const void *source = rows_elsewhere(input, &tensors[i]);
         for (size_t j = 0; j < inputs->count && source != NULL; j++) {
             const bg__buffer *other = &inputs->list[j];
-            bgk_rows rows = padding_of(other, tokens, padded);
-            size_t skipped = elsewhere(other, &tensors[j]) != NULL ? 0 : rows.copied;
-            if (overlap(source, (size_t)tokens * input->row, (char *)rows.target + skipped,
-                        rows.copied - skipped + rows.tail))
+            bgk_rows rows = make_padding_rows(other, tokens, padded);
+            size_t skipped = rows_elsewhere(other, &tensors[j]) != NULL ? 0 : rows.copied;
+            if (ranges_overlap(source, (size_t)tokens * input->row, (char *)rows.target + skipped,
+                               rows.copied - skipped + rows.tail))
                 return refuse_overlap("input", input, other);
         }
     }
@@ -164,10 +164,10 @@ static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors
     const bg__buffers *outputs = &runner->outputs;
     for (size_t i = 0; i < outputs->count; i++) {
         const bg__buffer *output = &outputs->list[i];
-        const void *target = elsewhere(output, &tensors[i]);
+        const void *target = rows_elsewhere(output, &tensors[i]);
         for (size_t j = 0; j < outputs->count && target != NULL; j++) {
             const bg__buffer *other = &outputs->list[j];
-            if (overlap(target, (size_t)tokens * output->row, other->tensor.data, (size_t)tokens * other->row))
+            if (ranges_overlap(target, (size_t)tokens * output->row, other->tensor.data, (size_t)tokens * other->row))
                 return refuse_overlap("output", output, other);
         }
     }
@@ -177,7 +177,7 @@ static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors
 bool bg__inputs_are_copied(const bg_runner *runner, const bg_tensor *tensors)
 {
     for (size_t i = 0; i < runner->inputs.count; i++)
-        if (tensors == NULL || tensors[i].data == NULL || elsewhere(&runner->inputs.list[i], &tensors[i]) == NULL)
+        if (tensors == NULL || tensors[i].data == NULL || rows_elsewhere(&runner->inputs.list[i], &tensors[i]) == NULL)
             return false;
     return true;
 }
@@ -194,7 +194,7 @@ bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int token
         BG__TRY(check_sources(runner, tensors, tokens, padded));
     for (size_t i = 0; i < runner->inputs.count; i++)
         BG__TRY(load_input(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
-    BG__TRY(flush(&m));
+    BG__TRY(flush_moves(&m));
 done:
     return status;
 }
@@ -214,7 +214,7 @@ bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, i
     return status == BG_OK && tensors != NULL ? check_targets(runner, tensors, tokens) : status;
 }
 
-static bg_status store(bg_runner *runner, moves *m, const bg__buffer *output, bg_tensor *tensor, int tokens)
+static bg_status store_output(bg_runner *runner, moves *m, const bg__buffer *output, bg_tensor *tensor, int tokens)
 {
     size_t bytes = (size_t)tokens * output->row;
     bgk_rows rows = {.target = tensor->data, .source = output->tensor.data, .copied = bytes, .row = output->row};
@@ -226,14 +226,14 @@ static bg_status store(bg_runner *runner, moves *m, const bg__buffer *output, bg
         tensor->dim[0] = tokens;
         return BG_OK;
     }
-    BG__TRY(bg__reach_check(runner, tensor->data, &reached));
+    BG__TRY(bg__check_device_access(runner, tensor->data, &reached));
     if (reached)
-        BG__TRY(move(m, &rows));
+        BG__TRY(queue_move(m, &rows));
     else
         BG__TRY_CUDA(cudaMemcpyAsync(tensor->data, output->tensor.data, bytes, cudaMemcpyDefault, runner->stream));
 done:
     if (status != BG_OK)
-        bg__fail_where("bg_runner_run: output %s", output->name);
+        bg__error_add_location("bg_runner_run: output %s", output->name);
     return status;
 }
 
@@ -243,8 +243,8 @@ bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens)
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < runner->outputs.count && tensors != NULL; i++)
-        BG__TRY(store(runner, &m, &runner->outputs.list[i], &tensors[i], tokens));
-    BG__TRY(flush(&m));
+        BG__TRY(store_output(runner, &m, &runner->outputs.list[i], &tensors[i], tokens));
+    BG__TRY(flush_moves(&m));
 done:
     return status;
 }

@@ -21,7 +21,7 @@ void bg__plan_free(bg__plan *plan)
 }
 
 /* A decode bucket holds whole requests: rounds sizes up to them, and drops duplicates. */
-static void round_up_request(bg__group *group, int request, int max_tokens)
+static void round_up_sizes_to_requests(bg__group *group, int request, int max_tokens)
 {
     int count = 0;
     for (int i = 0; i < group->size_count; i++) {
@@ -35,7 +35,7 @@ static void round_up_request(bg__group *group, int request, int max_tokens)
 }
 
 /* Returns the largest size of whole requests up to the limit; 0: none, or the schedule ends below it. */
-static int size_at(const bg__group *group, int limit)
+static int size_within_limit(const bg__group *group, int limit)
 {
     const int request = group->query_len > 0 ? group->query_len : 1, size = limit / request * request;
     return group->size_count > 0 && size < group->sizes[group->size_count - 1] ? size : 0;
@@ -55,7 +55,7 @@ static int find_size(const bg__group *group, int tokens)
     return low;
 }
 
-static bg_status add_limits(const bg_runner *runner, bg__group *group)
+static bg_status add_row_limit_sizes(const bg_runner *runner, bg__group *group)
 {
     const int count = runner->row_limit_count;
     int *sizes = realloc(group->sizes, ((size_t)group->size_count + (size_t)count) * sizeof *sizes);
@@ -64,7 +64,7 @@ static bg_status add_limits(const bg_runner *runner, bg__group *group)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the sizes of %d row limits", count);
     group->sizes = sizes;
     for (int i = 0; i < count; i++) {
-        const int size = size_at(group, runner->row_limits[i]), at = find_size(group, size);
+        const int size = size_within_limit(group, runner->row_limits[i]), at = find_size(group, size);
         if (size == 0 || sizes[at] == size)
             continue;
         memmove(sizes + at + 1, sizes + at, (size_t)(group->size_count - at) * sizeof *sizes);
@@ -74,12 +74,12 @@ static bg_status add_limits(const bg_runner *runner, bg__group *group)
     return BG_OK;
 }
 
-bool bg__plan_lacks_limits(const bg_runner *runner)
+bool bg__plan_lacks_row_limits(const bg_runner *runner)
 {
     for (int g = 0; g < runner->plan.group_count; g++)
         for (int i = 0; i < runner->row_limit_count; i++) {
             const bg__group *group = &runner->plan.groups[g];
-            const int size = size_at(group, runner->row_limits[i]);
+            const int size = size_within_limit(group, runner->row_limits[i]);
             if (size > 0 && group->sizes[find_size(group, size)] != size)
                 return true;
         }
@@ -98,9 +98,9 @@ static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, i
         return BG_OK;
     BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &group->sizes, &group->size_count));
     if (query_len > 0)
-        round_up_request(group, query_len, config->max_tokens);
+        round_up_sizes_to_requests(group, query_len, config->max_tokens);
     if (runner->row_limit_count > 0)
-        BG__TRY(add_limits(runner, group));
+        BG__TRY(add_row_limit_sizes(runner, group));
     count = (size_t)group->size_count * (size_t)config->variants;
     group->buckets = calloc(count + 1, sizeof *group->buckets);
     if (group->buckets == NULL)
@@ -130,7 +130,7 @@ done:
 }
 
 /* From large to small. Of equal sizes the full graphs come last: they need the least memory beside the segments'. */
-static int by_order(const void *a, const void *b)
+static int compare_capture_order(const void *a, const void *b)
 {
     const bg__bucket *x = *(bg__bucket *const *)a, *y = *(bg__bucket *const *)b;
     if (x->tokens != y->tokens)
@@ -142,7 +142,7 @@ static int by_order(const void *a, const void *b)
     return x->variant - y->variant;
 }
 
-static bg_status put_in_order(const bg_runner *runner, bg__plan *plan)
+static bg_status sort_buckets(const bg_runner *runner, bg__plan *plan)
 {
     const int variants = runner->config.variants;
     size_t count = 0;
@@ -155,7 +155,7 @@ static bg_status put_in_order(const bg_runner *runner, bg__plan *plan)
     for (int g = 0; g < plan->group_count; g++)
         for (int i = 0; i < plan->groups[g].size_count * variants; i++)
             plan->order[plan->bucket_count++] = &plan->groups[g].buckets[i];
-    qsort(plan->order, (size_t)plan->bucket_count, sizeof *plan->order, by_order);
+    qsort(plan->order, (size_t)plan->bucket_count, sizeof *plan->order, compare_capture_order);
     return BG_OK;
 }
 
@@ -165,7 +165,7 @@ bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope)
     bg_status status;
 
     BG__TRY(plan_groups(runner, scope, &plan));
-    BG__TRY(put_in_order(runner, &plan));
+    BG__TRY(sort_buckets(runner, &plan));
     bg__plan_free(&runner->plan);
     runner->plan = plan;
     runner->mode = scope->mode;
@@ -178,22 +178,23 @@ done:
 /* ---- dispatch ---- */
 
 /* Whether some op uses another kernel above this size. */
-static bool is_limit(const bg_runner *runner, const bg__group *group, int size)
+static bool is_row_limit_size(const bg_runner *runner, const bg__group *group, int size)
 {
     for (int i = 0; i < runner->row_limit_count; i++)
-        if (size_at(group, runner->row_limits[i]) == size)
+        if (size_within_limit(group, runner->row_limits[i]) == size)
             return true;
     return false;
 }
 
 /* BG_LAZY_BACKGROUND: finds the next larger bucket that is captured. */
-static bg__bucket *find_larger(const bg_runner *runner, const bg__group *group, bg__bucket *missing, int tokens)
+static bg__bucket *find_larger_captured(const bg_runner *runner, const bg__group *group, bg__bucket *missing,
+                                        int tokens)
 {
     const double most = runner->config.max_padding > 0 ? runner->config.max_padding * tokens : INT_MAX;
     bg__bucket *end = &group->buckets[(missing->variant + 1) * group->size_count];
 
     for (bg__bucket *larger = missing + 1; larger < end && larger->tokens <= most; larger++) {
-        if (is_limit(runner, group, larger[-1].tokens))
+        if (is_row_limit_size(runner, group, larger[-1].tokens))
             break;
         if (larger->graph != NULL)
             return larger;
@@ -202,7 +203,7 @@ static bg__bucket *find_larger(const bg_runner *runner, const bg__group *group, 
 }
 
 static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
-                               bg__dispatched *found)
+                               bg__dispatch_result *found)
 {
     bg_reason *reason = &found->reason;
     bg__bucket *bucket;
@@ -228,14 +229,14 @@ static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, 
         return NULL;
     if (bucket->graph == NULL && runner->config.lazy == BG_LAZY_BACKGROUND) {
         found->missing = found->missing != NULL ? found->missing : bucket;
-        bucket = find_larger(runner, group, bucket, tokens);
+        bucket = find_larger_captured(runner, group, bucket, tokens);
     }
     if (bucket != NULL)
         *reason = BG_REASON_NONE;
     return bucket;
 }
 
-const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *batch)
+const bg__group *bg__find_decode_group(const bg_runner *runner, const bg_batch *batch)
 {
     const bg__plan *plan = &runner->plan;
     for (int g = 1; g < plan->group_count && batch->uniform_decode; g++)
@@ -244,10 +245,10 @@ const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *ba
     return NULL;
 }
 
-bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens)
+bg__dispatch_result bg__dispatch_batch(bg_runner *runner, const bg_batch *batch, int tokens)
 {
-    const bg__group *decode = bg__group_of_decode(runner, batch), *mixed = &runner->plan.groups[0];
-    bg__dispatched found = {.reason = BG_REASON_MODE_NONE};
+    const bg__group *decode = bg__find_decode_group(runner, batch), *mixed = &runner->plan.groups[0];
+    bg__dispatch_result found = {.reason = BG_REASON_MODE_NONE};
 
     if (runner->pool == NULL && runner->config.mode != BG_MODE_NONE) {
         found.reason = BG_REASON_UNSUPPORTED;
@@ -260,7 +261,7 @@ bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens
     return found;
 }
 
-static const bg__group *group_of(const bg_runner *runner, const bg__bucket *bucket)
+static const bg__group *find_group(const bg_runner *runner, const bg__bucket *bucket)
 {
     const bg__group *group = runner->plan.groups;
     while (group->query_len != bucket->query_len)
@@ -270,13 +271,13 @@ static const bg__group *group_of(const bg_runner *runner, const bg__bucket *buck
 
 bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket)
 {
-    const bg__group *group = group_of(runner, bucket);
+    const bg__group *group = find_group(runner, bucket);
     return bucket->tokens == group->sizes[group->size_count - 1];
 }
 
-double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket)
+double bg__bucket_estimate_ms(const bg_runner *runner, const bg__bucket *bucket)
 {
-    const bg__group *group = group_of(runner, bucket);
+    const bg__group *group = find_group(runner, bucket);
     const bg__bucket *nearest = NULL;
 
     for (int i = 0; i < group->size_count * runner->config.variants; i++) {

@@ -15,7 +15,7 @@ static bg__buffer *find_buffer_named(const bg__buffers *buffers, const char *nam
     return NULL;
 }
 
-static bg_status check_open(const bg_runner *runner, const char *function)
+static bg_status check_not_frozen(const bg_runner *runner, const char *function)
 {
     if (runner->frozen || runner->running)
         return bg__fail(BG_ERROR_BUSY,
@@ -26,8 +26,8 @@ static bg_status check_open(const bg_runner *runner, const char *function)
 }
 
 /* Makes the tensor at its largest size: `rows` tokens, or dim[0] if rows is 0. */
-static bg_status make_tensor(const char *function, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
-                             int rows, bg_tensor *tensor)
+static bg_status make_full_tensor(const char *function, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
+                                  int rows, bg_tensor *tensor)
 {
     *tensor = (bg_tensor){.dtype = dtype, .rank = rank};
     if (rank < 1 || rank > BG_MAX_RANK || bg_dtype_bytes(dtype) == 0)
@@ -49,14 +49,14 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
 /* Waits for the device: the caller may write there next, on any stream. */
 static bg_status zero_memory(const bg_runner *runner, void *memory, size_t bytes)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY_CUDA(cudaMemsetAsync(memory, 0, bytes, runner->stream));
     BG__TRY_CUDA(cudaStreamSynchronize(runner->stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -71,7 +71,7 @@ static size_t bytes_to_reserve(size_t bytes)
 }
 
 /* Enters the buffer in the ledger as "input token". */
-static bg_status enter_in_ledger(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
+static bg_status record_in_ledger(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
 {
     const char *kind = buffers == &runner->inputs ? "input" : buffers == &runner->outputs ? "output" : "buffer";
     char name[BG__OWNER_NAME];
@@ -80,7 +80,7 @@ static bg_status enter_in_ledger(const bg_runner *runner, const bg__buffers *buf
 }
 
 /* After an error, too, the caller frees the buffer's memory. */
-static bg_status take_memory(const bg_runner *runner, bg__buffer *buffer)
+static bg_status allocate_buffer(const bg_runner *runner, bg__buffer *buffer)
 {
     size_t bytes = bg_tensor_bytes(&buffer->tensor);
     bg_status status;
@@ -94,7 +94,7 @@ done:
     return status;
 }
 
-static void release_memory(bg__buffer *buffer)
+static void free_buffer_memory(bg__buffer *buffer)
 {
     if (buffer->pages.base != NULL)
         bg__pages_clear(&buffer->pages);
@@ -102,13 +102,13 @@ static void release_memory(bg__buffer *buffer)
         bg__device_free(buffer->tensor.data);
 }
 
-static void give_back(bg__buffer *buffer)
+static void release_buffer(bg__buffer *buffer)
 {
     if (buffer->bound)
         return;
     if (bg_ledger_free(buffer->tensor.data) != BG_OK)
         bg__warn("buffer %s of a runner: %s", buffer->name, bg_last_error());
-    release_memory(buffer);
+    free_buffer_memory(buffer);
 }
 
 /* *made is the new buffer; fields that are not parameters are 0. */
@@ -119,32 +119,32 @@ static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char 
     size_t bytes = bg_tensor_bytes(shape);
     bg_status status;
 
-    BG__TRY(check_open(runner, function));
-    BG__TRY(bg__runner_check_place(runner, function));
+    BG__TRY(check_not_frozen(runner, function));
+    BG__TRY(bg__runner_check_thread_device(runner, function));
     if (find_buffer_named(&runner->inputs, name) || find_buffer_named(&runner->outputs, name) ||
         find_buffer_named(&runner->extra, name))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: the runner already has a buffer named %s", function, name);
-    BG__TRY(BG__GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
+    BG__TRY(BG__ARRAY_GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
     buffer.name = strdup(name);
     if (buffer.name == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for a name", function);
-    BG__TRY(take_memory(runner, &buffer));
+    BG__TRY(allocate_buffer(runner, &buffer));
     BG__TRY(zero_memory(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
-    BG__TRY(enter_in_ledger(runner, buffers, &buffer));
+    BG__TRY(record_in_ledger(runner, buffers, &buffer));
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];
     buffer = (bg__buffer){.name = NULL};
 done:
     free(buffer.name);
-    release_memory(&buffer);
-    if (status != BG_OK && !bg__fail_is_placed())
-        bg__fail_where("buffer %s of %d rows", name, (int)shape->dim[0]);
+    free_buffer_memory(&buffer);
+    if (status != BG_OK && !bg__error_has_location())
+        bg__error_add_location("buffer %s of %d rows", name, (int)shape->dim[0]);
     return status;
 }
 
 /* Adds rows during a run; they are zero for all later work on its stream. */
-static bg_status grow(const bg_runner *runner, bg__buffer *buffer, int rows)
+static bg_status grow_buffer(const bg_runner *runner, bg__buffer *buffer, int rows)
 {
     const size_t before = (size_t)buffer->tensor.dim[0] * buffer->row;
     bg_status status = BG_OK;
@@ -172,16 +172,16 @@ static bg_status grow(const bg_runner *runner, bg__buffer *buffer, int rows)
     bg__ledger_resize(buffer->tensor.data, (size_t)rows * buffer->row);
 done:
     if (status != BG_OK)
-        bg__fail_where("static buffer %s, for %d rows", buffer->name, rows);
+        bg__error_add_location("static buffer %s, for %d rows", buffer->name, rows);
     return status;
 }
 
-static bg_status grow_all(const bg_runner *runner, bg__buffers *buffers, int rows)
+static bg_status grow_buffers(const bg_runner *runner, bg__buffers *buffers, int rows)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < buffers->count; i++)
         if (buffers->list[i].by_tokens)
-            BG__TRY(grow(runner, &buffers->list[i], rows));
+            BG__TRY(grow_buffer(runner, &buffers->list[i], rows));
 done:
     return status;
 }
@@ -192,9 +192,9 @@ bg_status bg__buffers_grow(bg_runner *runner, int rows)
 
     if (rows <= runner->rows)
         return BG_OK;
-    BG__TRY(grow_all(runner, &runner->inputs, rows));
-    BG__TRY(grow_all(runner, &runner->outputs, rows));
-    BG__TRY(grow_all(runner, &runner->extra, rows));
+    BG__TRY(grow_buffers(runner, &runner->inputs, rows));
+    BG__TRY(grow_buffers(runner, &runner->outputs, rows));
+    BG__TRY(grow_buffers(runner, &runner->extra, rows));
     runner->rows = rows;
 done:
     return status;
@@ -212,11 +212,11 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
     BG__NEED(name);
     BG__NEED(dim);
     BG__NEED(tensor);
-    bg__pending_note();
+    bg__foreign_error_note();
     if ((int)padding < BG_PAD_ZERO || padding > BG_PAD_KEEP)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_add_input: padding of %s is %d, which is not a bg_padding", name, (int)padding);
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
+    BG__TRY(make_full_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
     if (padding == BG_PAD_SENTINEL && !bg__pattern_make(dtype, pad_value, &pattern))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s cannot be represented as %s",
                  pad_value, name, bg_dtype_name(dtype));
@@ -239,8 +239,8 @@ bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(name);
     BG__NEED(dim);
     BG__NEED(tensor);
-    bg__pending_note();
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
+    bg__foreign_error_note();
+    BG__TRY(make_full_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
     BG__TRY(add_buffer(runner, &runner->outputs, __func__, name, &shape, true, &made));
     *tensor = made->tensor;
 done:
@@ -259,30 +259,30 @@ bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(name);
     BG__NEED(dim);
     BG__NEED(tensor);
-    bg__pending_note();
+    bg__foreign_error_note();
     by_tokens = rank > 0 && dim[0] == 0;
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, by_tokens ? runner->rows : 0, &shape));
+    BG__TRY(make_full_tensor(__func__, name, dtype, rank, dim, by_tokens ? runner->rows : 0, &shape));
     BG__TRY(add_buffer(runner, &runner->extra, __func__, name, &shape, by_tokens, &made));
     *tensor = made->tensor;
 done:
     return status;
 }
 
-static bool owns(const bg__buffer *buffer, const void *ptr)
+static bool owns_address(const bg__buffer *buffer, const void *ptr)
 {
     if (buffer->bound)
         return false;
     if (buffer->pages.base != NULL)
-        return bg__pages_has(&buffer->pages, BG__LOW, ptr);
+        return bg__pages_contain(&buffer->pages, BG__LOW, ptr);
     return (uintptr_t)ptr - (uintptr_t)buffer->tensor.data < bg_tensor_bytes(&buffer->tensor);
 }
 
 /* Rejects memory of a static input: releasing that input would free it, or two inputs would pad it. */
-static bg_status check_foreign(const bg_runner *runner, const void *data)
+static bg_status check_not_owned(const bg_runner *runner, const void *data)
 {
     for (size_t i = 0; i < runner->inputs.count; i++) {
         const bg__buffer *input = &runner->inputs.list[i];
-        if (owns(input, data))
+        if (owns_address(input, data))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; bind "
                             "memory of the caller, or do not bind the input",
@@ -291,9 +291,9 @@ static bg_status check_foreign(const bg_runner *runner, const void *data)
     return BG_OK;
 }
 
-static bg_status refuse_unknown(const bg_runner *runner, const char *name)
+static bg_status refuse_unknown_input(const bg_runner *runner, const char *name)
 {
-    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    bg__nearest nearest = bg__nearest_begin(name, strlen(name));
     char hint[BG__HINT_BYTES];
     for (size_t i = 0; i < runner->inputs.count; i++)
         bg__nearest_add(&nearest, runner->inputs.list[i].name, strlen(runner->inputs.list[i].name));
@@ -312,24 +312,24 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
     BG__NEED(name);
     BG__NEED(data);
     BG__NEED(tensor);
-    bg__pending_note();
-    BG__TRY(check_open(runner, __func__));
+    bg__foreign_error_note();
+    BG__TRY(check_not_frozen(runner, __func__));
     input = find_buffer_named(&runner->inputs, name);
     if (input == NULL)
-        return refuse_unknown(runner, name);
+        return refuse_unknown_input(runner, name);
     if ((uintptr_t)data % bg_dtype_bytes(input->tensor.dtype) != 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_bind_input: %p, for %s of %s, is not aligned to %zu bytes", data, name,
                         bg_dtype_name(input->tensor.dtype), bg_dtype_bytes(input->tensor.dtype));
-    BG__TRY(check_foreign(runner, data));
-    BG__TRY(bg__reach_check(runner, data, &reached));
+    BG__TRY(check_not_owned(runner, data));
+    BG__TRY(bg__check_device_access(runner, data, &reached));
     if (!reached)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_bind_input: the device cannot access %p for %s; bind memory of device %d, or host "
                         "memory of cudaMallocHost",
                         data, name, runner->device);
     if (!input->bound)
-        give_back(input);
+        release_buffer(input);
     input->bound = true;
     input->tensor.data = data;
     *tensor = input->tensor;
@@ -340,32 +340,33 @@ done:
 void bg__buffers_free(bg__buffers *buffers)
 {
     for (size_t i = 0; i < buffers->count; i++) {
-        give_back(&buffers->list[i]);
+        release_buffer(&buffers->list[i]);
         free(buffers->list[i].name);
     }
     free(buffers->list);
     *buffers = (bg__buffers){NULL, 0, 0};
 }
 
-static bg_status note_all(const bg__buffers *buffers, int rows, bg_graph *graph)
+static bg_status record_buffers(const bg__buffers *buffers, int rows, bg_graph *graph)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < buffers->count; i++) {
         bg_tensor tensor = buffers->list[i].tensor;
         if (buffers->list[i].by_tokens)
             tensor.dim[0] = rows;
-        BG__TRY(bg__noted_tensor(&graph->noted, &(bg__note){.name = buffers->list[i].name}, &tensor));
+        BG__TRY(
+            bg__recorded_addresses_add(&graph->noted, &(bg__recorded_tensor){.name = buffers->list[i].name}, &tensor));
     }
 done:
     return status;
 }
 
-bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph)
+bg_status bg__buffers_record(const bg_runner *runner, int rows, bg_graph *graph)
 {
     bg_status status;
-    BG__TRY(note_all(&runner->inputs, rows, graph));
-    BG__TRY(note_all(&runner->outputs, rows, graph));
-    BG__TRY(note_all(&runner->extra, rows, graph));
+    BG__TRY(record_buffers(&runner->inputs, rows, graph));
+    BG__TRY(record_buffers(&runner->outputs, rows, graph));
+    BG__TRY(record_buffers(&runner->extra, rows, graph));
 done:
     return status;
 }

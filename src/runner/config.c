@@ -10,7 +10,7 @@ static bg_status check_int(const char *key, int value, const char *variable)
     if (value >= row->least && value <= row->most)
         return BG_OK;
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %d; allowed are %s", key, value,
-                    bg__variable_allowed(row, NULL, allowed));
+                    bg__variable_describe_allowed(row, NULL, allowed));
 }
 
 static bg_status check_debug(bg_debug debug)
@@ -52,7 +52,7 @@ static bg_status check_fields(const bg_runner_config *config)
     if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "max_padding is %g; allowed are 0, for no limit, and ratios of 1 or more",
                  config->max_padding);
-    BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
+    BG__TRY(bg__override_check_list(config->eager_ops, "eager_ops"));
     BG__TRY(check_debug(config->debug));
     if (config->lazy > BG_LAZY_BACKGROUND)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "lazy is %d, which is not a bg_lazy", config->lazy);
@@ -71,29 +71,29 @@ done:
 }
 
 /* Copies a config of at least `least` bytes, from this version of the header or another. */
-static bg_status take_config(const bg_runner_config *config, size_t least, bg_runner_config *full)
+static bg_status copy_config(const bg_runner_config *config, size_t least, bg_runner_config *full)
 {
-    return bg__sized_take(full, config, sizeof *full, least, "config", "BG_RUNNER_CONFIG_INIT");
+    return bg__struct_copy_in(full, config, sizeof *full, least, "config", "BG_RUNNER_CONFIG_INIT");
 }
 
 bg_status bg__config_check_size(const bg_runner_config *config)
 {
     bg_runner_config full = BG_RUNNER_CONFIG_INIT;
-    return take_config(config, sizeof full, &full);
+    return copy_config(config, sizeof full, &full);
 }
 
-bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy)
+bg_status bg__config_copy_checked(const bg_runner_config *config, bg_runner_config *copy)
 {
     bg_runner_config full = BG_RUNNER_CONFIG_INIT;
     bg_status status;
 
     BG__NEED(config);
     /* The first version ended before worker_threads. */
-    BG__TRY(take_config(config, offsetof(bg_runner_config, worker_threads), &full));
+    BG__TRY(copy_config(config, offsetof(bg_runner_config, worker_threads), &full));
     full.text_ = NULL;
     status = check_fields(&full);
     if (status != BG_OK) {
-        bg__fail_where("runner configuration");
+        bg__error_add_location("runner configuration");
         goto done;
     }
     full.variants = full.variants > 0 ? full.variants : 1;
@@ -105,5 +105,5 @@ done:
 bg_status bg__config_check(const bg_runner_config *config)
 {
     bg_runner_config copy;
-    return bg__config_load(config, &copy);
+    return bg__config_copy_checked(config, &copy);
 }

@@ -15,7 +15,7 @@ bg_status bg__config_check(const bg_runner_config *config);
 /* The same, and sets *copy to the configuration with all fields of this version. Fields that the program's older header
  * lacks are as in BG_RUNNER_CONFIG_INIT; variants 0 becomes 1. Strings and state still belong to the caller, and
  * copy->text_ is NULL: there is nothing to clear. */
-bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy);
+bg_status bg__config_copy_checked(const bg_runner_config *config, bg_runner_config *copy);
 
 /* INVALID_ARGUMENT unless config has all fields of this version, which functions that change it need. */
 bg_status bg__config_check_size(const bg_runner_config *config);
@@ -53,8 +53,8 @@ const bg__config_key *bg__config_key_find(const char *name);
 
 /* Sets several keys or none: the first function makes *trial a copy of config that owns no string, bg_runner_config_set
  * changes it, and the second moves it to config. bg_runner_config_clear drops a trial. */
-void bg__config_trial(const bg_runner_config *config, bg_runner_config *trial);
-void bg__config_keep(bg_runner_config *config, bg_runner_config *trial);
+void bg__config_begin_trial(const bg_runner_config *config, bg_runner_config *trial);
+void bg__config_commit(bg_runner_config *config, bg_runner_config *trial);
 
 /* ---- schedules (schedule.c) ---------------------------------------------------------------------------------- */
 
@@ -90,6 +90,6 @@ typedef struct bg__scope {
 
 /* Lowers scope to what the weakest op supports: the mode, or the query lengths to the first one. Returns whether it
  * did; why, of bytes, then names the op and what it supports, else it is "". */
-bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
+bool bg__scope_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
 
 #endif

@@ -69,7 +69,7 @@ static bg_status parse_config(const char *text, cJSON **root)
 /* ---- values, as the text that bg_runner_config_set takes ---- */
 
 /* Formats whole numbers in full, and others with as many digits as they need and a point, in every locale. */
-static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
+static bg_status format_number(cJSON *item, char text[NUMBER_BYTES])
 {
     double number = cJSON_GetNumberValue(item);
     if (!isfinite(number) || fabs(number) > 9007199254740992.0) /* 2^53: beyond it doubles are not exact */
@@ -82,7 +82,7 @@ static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
 }
 
 /* Formats an array of numbers as a list with commas; the caller frees *list. */
-static bg_status list_text(cJSON *array, char **list)
+static bg_status format_list(cJSON *array, char **list)
 {
     size_t used = 0, bytes = (size_t)cJSON_GetArraySize(array) * NUMBER_BYTES + 1;
     char *text = malloc(bytes);
@@ -99,7 +99,7 @@ static bg_status list_text(cJSON *array, char **list)
         index++;
         if (!cJSON_IsNumber(item))
             BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "element %d is not a number", index);
-        BG__TRY(number_text(item, number));
+        BG__TRY(format_number(item, number));
         used += (size_t)snprintf(text + used, bytes - used, "%s%s", index > 1 ? "," : "", number);
     }
     *list = text;
@@ -109,7 +109,7 @@ done:
     return status;
 }
 
-static const char *type_of(const cJSON *item)
+static const char *json_type_name(const cJSON *item)
 {
     if (cJSON_IsString(item))
         return "a string";
@@ -123,7 +123,7 @@ static const char *type_of(const cJSON *item)
 }
 
 /* Returns what the key takes, in words; NULL: item is of that type. */
-static const char *wanted(const bg__config_key *key, const cJSON *item)
+static const char *expected_type(const bg__config_key *key, const cJSON *item)
 {
     switch (key->type) {
     case BG__KEY_BOOL: return cJSON_IsBool(item) ? NULL : "true or false";
@@ -147,22 +147,22 @@ static const char *wanted(const bg__config_key *key, const cJSON *item)
 static bg_status set_key(bg_runner_config *config, cJSON *item)
 {
     const bg__config_key *key = bg__config_key_find(item->string);
-    const char *want = key != NULL ? wanted(key, item) : NULL;
+    const char *want = key != NULL ? expected_type(key, item) : NULL;
     char number[NUMBER_BYTES], *list = NULL;
     const char *value = "";
     bg_status status;
 
     if (want != NULL)
-        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s is %s; write %s", key->name, type_of(item), want);
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s is %s; write %s", key->name, json_type_name(item), want);
     if (cJSON_IsString(item)) {
         value = cJSON_GetStringValue(item);
     } else if (cJSON_IsBool(item)) {
         value = cJSON_IsTrue(item) ? "true" : "false";
     } else if (cJSON_IsNumber(item)) {
-        BG__TRY(number_text(item, number));
+        BG__TRY(format_number(item, number));
         value = number;
     } else if (cJSON_IsArray(item)) {
-        BG__TRY(list_text(item, &list));
+        BG__TRY(format_list(item, &list));
         value = list;
     }
     BG__TRY(bg_runner_config_set(config, item->string, value));
@@ -184,7 +184,7 @@ static bg_status set_keys(bg_runner_config *config, cJSON *root)
             BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" appears twice; remove one", item->string);
         status = set_key(config, item);
         if (status != BG_OK) {
-            bg__fail_where("key \"%.64s\"", item->string);
+            bg__error_add_location("key \"%.64s\"", item->string);
             goto done;
         }
     }
@@ -202,15 +202,15 @@ bg_status bg_runner_config_read(bg_runner_config *config, const char *path)
     BG__NEED(config);
     BG__NEED(path);
     BG__TRY(bg__config_check_size(config));
-    bg__config_trial(config, &trial);
+    bg__config_begin_trial(config, &trial);
     BG__TRY(read_config_file(path, &text));
     status = parse_config(text, &root);
     if (status == BG_OK)
         status = set_keys(&trial, root);
     if (status == BG_OK)
-        bg__config_keep(config, &trial);
+        bg__config_commit(config, &trial);
     else
-        bg__fail_where("%s", path);
+        bg__error_add_location("%s", path);
 done:
     cJSON_Delete(root);
     free(text);

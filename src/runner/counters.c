@@ -24,10 +24,10 @@ const char *bg__reason_name(bg_reason reason)
 static struct {
     _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures, larger_replays,
         larger_tokens, idle_captures, idle_overruns, missed_query_lens, missed_variants;
-} counted;
+} process_counters;
 
 /* The public array is as long as in the first version; later reasons have members of their own. */
-static uint64_t *eager_in(bg_counters *counters, int reason)
+static uint64_t *eager_counter(bg_counters *counters, int reason)
 {
     return reason == BG_REASON_UNSUPPORTED ? &counters->eager_unsupported : &counters->eager[reason];
 }
@@ -39,42 +39,42 @@ static void add_to_counter(_Atomic uint64_t *counter, uint64_t count)
 
 void bg__count_capture(const bg_graph *graph, bool again)
 {
-    add_to_counter(&counted.captures, 1);
+    add_to_counter(&process_counters.captures, 1);
     if (graph == NULL)
         return;
-    add_to_counter(&counted.graphs, 1);
-    add_to_counter(&counted.segments, (uint64_t)graph->segment_count);
-    add_to_counter(&counted.recaptures, again);
+    add_to_counter(&process_counters.graphs, 1);
+    add_to_counter(&process_counters.segments, (uint64_t)graph->segment_count);
+    add_to_counter(&process_counters.recaptures, again);
 }
 
 void bg__count_replay(bg_mode mode, int padded_tokens, int larger)
 {
-    add_to_counter(&counted.replays[mode], 1);
-    add_to_counter(&counted.padded_tokens, (uint64_t)padded_tokens);
+    add_to_counter(&process_counters.replays[mode], 1);
+    add_to_counter(&process_counters.padded_tokens, (uint64_t)padded_tokens);
     if (larger == 0)
         return;
-    add_to_counter(&counted.larger_replays, 1);
-    add_to_counter(&counted.larger_tokens, (uint64_t)larger);
+    add_to_counter(&process_counters.larger_replays, 1);
+    add_to_counter(&process_counters.larger_tokens, (uint64_t)larger);
 }
 
 void bg__count_idle(bool overran)
 {
-    add_to_counter(&counted.idle_captures, 1);
-    add_to_counter(&counted.idle_overruns, overran);
+    add_to_counter(&process_counters.idle_captures, 1);
+    add_to_counter(&process_counters.idle_overruns, overran);
 }
 
 void bg__count_miss(bool query_len, bool variant)
 {
-    add_to_counter(&counted.missed_query_lens, query_len);
-    add_to_counter(&counted.missed_variants, variant);
+    add_to_counter(&process_counters.missed_query_lens, query_len);
+    add_to_counter(&process_counters.missed_variants, variant);
 }
 
 void bg__count_eager(bg_reason reason)
 {
-    add_to_counter(&counted.eager[reason], 1);
+    add_to_counter(&process_counters.eager[reason], 1);
 }
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t read_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -88,41 +88,41 @@ void bg_counters_get(bg_counters *counters)
         return;
     size = counters->struct_size < sizeof now ? counters->struct_size : sizeof now;
     now.struct_size = counters->struct_size;
-    now.graphs = get(&counted.graphs);
-    now.segments = get(&counted.segments);
-    now.captures = get(&counted.captures);
+    now.graphs = read_counter(&process_counters.graphs);
+    now.segments = read_counter(&process_counters.segments);
+    now.captures = read_counter(&process_counters.captures);
     for (int i = 0; i < 5; i++)
-        now.replays[i] = get(&counted.replays[i]);
+        now.replays[i] = read_counter(&process_counters.replays[i]);
     for (int i = 0; i < REASONS; i++)
-        *eager_in(&now, i) = get(&counted.eager[i]);
-    now.padded_tokens = get(&counted.padded_tokens);
-    now.recaptures = get(&counted.recaptures);
-    now.larger_replays = get(&counted.larger_replays);
-    now.larger_tokens = get(&counted.larger_tokens);
-    now.idle_captures = get(&counted.idle_captures);
-    now.idle_overruns = get(&counted.idle_overruns);
-    now.missed_query_lens = get(&counted.missed_query_lens);
-    now.missed_variants = get(&counted.missed_variants);
+        *eager_counter(&now, i) = read_counter(&process_counters.eager[i]);
+    now.padded_tokens = read_counter(&process_counters.padded_tokens);
+    now.recaptures = read_counter(&process_counters.recaptures);
+    now.larger_replays = read_counter(&process_counters.larger_replays);
+    now.larger_tokens = read_counter(&process_counters.larger_tokens);
+    now.idle_captures = read_counter(&process_counters.idle_captures);
+    now.idle_overruns = read_counter(&process_counters.idle_overruns);
+    now.missed_query_lens = read_counter(&process_counters.missed_query_lens);
+    now.missed_variants = read_counter(&process_counters.missed_variants);
     memcpy(counters, &now, size);
 }
 
 void bg_counters_reset(void)
 {
-    atomic_store(&counted.graphs, 0);
-    atomic_store(&counted.segments, 0);
-    atomic_store(&counted.captures, 0);
+    atomic_store(&process_counters.graphs, 0);
+    atomic_store(&process_counters.segments, 0);
+    atomic_store(&process_counters.captures, 0);
     for (int i = 0; i < 5; i++)
-        atomic_store(&counted.replays[i], 0);
+        atomic_store(&process_counters.replays[i], 0);
     for (int i = 0; i < REASONS; i++)
-        atomic_store(&counted.eager[i], 0);
-    atomic_store(&counted.padded_tokens, 0);
-    atomic_store(&counted.recaptures, 0);
-    atomic_store(&counted.larger_replays, 0);
-    atomic_store(&counted.larger_tokens, 0);
-    atomic_store(&counted.idle_captures, 0);
-    atomic_store(&counted.idle_overruns, 0);
-    atomic_store(&counted.missed_query_lens, 0);
-    atomic_store(&counted.missed_variants, 0);
+        atomic_store(&process_counters.eager[i], 0);
+    atomic_store(&process_counters.padded_tokens, 0);
+    atomic_store(&process_counters.recaptures, 0);
+    atomic_store(&process_counters.larger_replays, 0);
+    atomic_store(&process_counters.larger_tokens, 0);
+    atomic_store(&process_counters.idle_captures, 0);
+    atomic_store(&process_counters.idle_overruns, 0);
+    atomic_store(&process_counters.missed_query_lens, 0);
+    atomic_store(&process_counters.missed_variants, 0);
 }
 
 typedef unsigned long long ull;
@@ -148,7 +148,7 @@ void bg_counters_print(FILE *out)
                 (ull)c.missed_query_lens, (ull)c.missed_variants);
     fputs("eager runs:", out);
     for (int i = 1; i < REASONS; i++)
-        fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)*eager_in(&c, i), reason_names[i]);
+        fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)*eager_counter(&c, i), reason_names[i]);
     fputc('\n', out);
 }
 
@@ -165,7 +165,7 @@ void bg_counters_print_json(FILE *out)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", bg__mode_name((bg_mode)i), (ull)c.replays[i]);
     fputs("}, \"eager\": {", out);
     for (int i = 0; i < REASONS; i++)
-        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_in(&c, i));
+        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_counter(&c, i));
     fprintf(out,
             "}, \"padded_tokens\": %llu, \"larger_replays\": %llu, \"larger_tokens\": %llu, \"idle_captures\": %llu, "
             "\"idle_overruns\": %llu, \"missed_query_lens\": %llu, \"missed_variants\": %llu}\n",

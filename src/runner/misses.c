@@ -5,9 +5,9 @@
 
 /* Returns what no captured graph has for this batch, whatever its size. A query length counts only if decode batches
  * have graphs of their own, a variant only if such batches have graphs at all. */
-static bg__miss signature_of(const bg_runner *runner, const bg_batch *batch)
+static bg__miss find_miss(const bg_runner *runner, const bg_batch *batch)
 {
-    const bg__group *decode = bg__group_of_decode(runner, batch);
+    const bg__group *decode = bg__find_decode_group(runner, batch);
     const bg__group *group = decode != NULL ? decode : &runner->plan.groups[0];
     bg__miss miss = {0};
 
@@ -18,10 +18,10 @@ static bg__miss signature_of(const bg_runner *runner, const bg_batch *batch)
     return miss;
 }
 
-void bg__miss_count(bg_runner *runner, const bg_batch *batch)
+void bg__misses_add_batch(bg_runner *runner, const bg_batch *batch)
 {
     bg__misses *misses = &runner->misses;
-    const bg__miss miss = signature_of(runner, batch);
+    const bg__miss miss = find_miss(runner, batch);
     int at = 0;
 
     if (miss.variant == 0 && miss.query_len == 0)
@@ -58,9 +58,9 @@ const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *t
     return text;
 }
 
-const char *bg__miss_of(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes)
+const char *bg__batch_miss_text(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes)
 {
-    const bg__miss miss = signature_of(runner, batch);
+    const bg__miss miss = find_miss(runner, batch);
     return bg__miss_text(runner, &miss, text, bytes);
 }
 

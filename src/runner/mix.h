@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 /* Reports are written again at each power of two of batches, and then after every so many: a process may be killed. */
-enum { BG__MIX_MANY = 1 << 16 };
+enum { BG__MIX_REPORT_INTERVAL = 1 << 16 };
 
 typedef struct bg__mix {
     /* By family, of max_tokens + 1 sizes each. batches: all; unsized: those that ran eagerly for a reason other than
@@ -34,14 +34,14 @@ typedef struct bg__mix_run {
 } bg__mix_run;
 
 /* Counts a batch of that family. Returns whether to write reports again. */
-bool bg__mix_count(bg__mix *mix, int family, const bg_batch *batch, const bg__mix_run *run);
+bool bg__mix_add_batch(bg__mix *mix, int family, const bg_batch *batch, const bg__mix_run *run);
 
 typedef struct bg__mix_size {
     uint64_t batches, unsized;
 } bg__mix_size;
 /* tokens 0: the batches above max_tokens. */
-bg__mix_size bg__mix_get(const bg__mix *mix, int family, int tokens);
+bg__mix_size bg__mix_read_size(const bg__mix *mix, int family, int tokens);
 /* Returns the first size, from tokens on, that may have batches; max_tokens + 1: none. */
-int bg__mix_next(const bg__mix *mix, int tokens);
+int bg__mix_next_size(const bg__mix *mix, int tokens);
 
 #endif

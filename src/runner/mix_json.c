@@ -71,11 +71,12 @@ static bool add_sizes(const bg_runner *runner, const bool *runs, cJSON *list)
 {
     const bg__mix *mix = &runner->mix;
     bool good = true;
-    for (int tokens = bg__mix_next(mix, 0); tokens <= mix->max_tokens && good; tokens = bg__mix_next(mix, tokens + 1)) {
+    for (int tokens = bg__mix_next_size(mix, 0); tokens <= mix->max_tokens && good;
+         tokens = bg__mix_next_size(mix, tokens + 1)) {
         bg__mix_size sum = {0};
         for (int f = 0; f <= runner->query_len_count; f++)
             if (runs[f]) {
-                bg__mix_size size = bg__mix_get(mix, f, tokens);
+                bg__mix_size size = bg__mix_read_size(mix, f, tokens);
                 sum.batches += size.batches;
                 sum.unsized += size.unsized;
             }

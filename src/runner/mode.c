@@ -10,38 +10,38 @@ typedef struct mode_row {
     bg_mode decode, mixed;
 } mode_row;
 
-static const mode_row rows[] = {
+static const mode_row mode_rows[] = {
     [BG_MODE_NONE] = {"none", BG_MODE_NONE, BG_MODE_NONE},
     [BG_MODE_PIECEWISE] = {"piecewise", BG_MODE_PIECEWISE, BG_MODE_PIECEWISE},
     [BG_MODE_FULL] = {"full", BG_MODE_FULL, BG_MODE_FULL},
     [BG_MODE_FULL_DECODE_ONLY] = {"full_decode_only", BG_MODE_FULL, BG_MODE_NONE},
     [BG_MODE_FULL_AND_PIECEWISE] = {"full_and_piecewise", BG_MODE_FULL, BG_MODE_PIECEWISE},
 };
-enum { MODES = sizeof rows / sizeof *rows };
+enum { MODES = sizeof mode_rows / sizeof *mode_rows };
 
 bool bg__mode_is_valid(bg_mode mode)
 {
     return (int)mode >= 0 && (int)mode < MODES;
 }
 
-static const mode_row *row_of(bg_mode mode)
+static const mode_row *find_mode_row(bg_mode mode)
 {
-    return &rows[bg__mode_is_valid(mode) ? mode : BG_MODE_NONE];
+    return &mode_rows[bg__mode_is_valid(mode) ? mode : BG_MODE_NONE];
 }
 
 bg_mode bg_mode_decode(bg_mode mode)
 {
-    return row_of(mode)->decode;
+    return find_mode_row(mode)->decode;
 }
 
 bg_mode bg_mode_mixed(bg_mode mode)
 {
-    return row_of(mode)->mixed;
+    return find_mode_row(mode)->mixed;
 }
 
 bg_mode bg_mode_highest(bg_mode mode)
 {
-    const mode_row *row = row_of(mode);
+    const mode_row *row = find_mode_row(mode);
     return row->decode > row->mixed ? row->decode : row->mixed;
 }
 
@@ -52,19 +52,19 @@ bool bg_mode_has_full(bg_mode mode)
 
 bool bg_mode_has_piecewise(bg_mode mode)
 {
-    const mode_row *row = row_of(mode);
+    const mode_row *row = find_mode_row(mode);
     return row->decode == BG_MODE_PIECEWISE || row->mixed == BG_MODE_PIECEWISE;
 }
 
 bool bg_mode_separate(bg_mode mode)
 {
-    const mode_row *row = row_of(mode);
+    const mode_row *row = find_mode_row(mode);
     return row->decode != row->mixed;
 }
 
 const char *bg__mode_name(bg_mode mode)
 {
-    return row_of(mode)->name;
+    return find_mode_row(mode)->name;
 }
 
 /* ---- what the ops allow ---- */
@@ -103,7 +103,7 @@ static void list_query_lens(const bg__scope *scope, char *text, size_t bytes)
 }
 
 /* What is lowered, and to what. */
-static void say_lowered(const bg__scope *before, const bg__scope *now, char *text, size_t bytes)
+static void format_lowered(const bg__scope *before, const bg__scope *now, char *text, size_t bytes)
 {
     const char *alone = "";
     if (bg_mode_separate(now->mode) && now->query_len_count < before->query_len_count)
@@ -115,7 +115,7 @@ static void say_lowered(const bg__scope *before, const bg__scope *now, char *tex
         snprintf(text, bytes, "mode %s runs%s", bg__mode_name(now->mode), alone);
 }
 
-static void lower_to(bg__scope *scope, bg_support support)
+static void lower_to_support(bg__scope *scope, bg_support support)
 {
     bool decode = support <= BG_SUPPORT_UNIFORM_BATCH;
 
@@ -129,7 +129,7 @@ static void lower_to(bg__scope *scope, bg_support support)
         scope->mode = BG_MODE_FULL_AND_PIECEWISE;
 }
 
-bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes)
+bool bg__scope_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes)
 {
     const bg_op *weakest = find_weakest(ops, count);
     const bg__scope before = *scope;
@@ -141,10 +141,10 @@ bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, cha
         scope->mode = BG_MODE_NONE;
     if (!bg_mode_has_full(scope->mode) || weakest == NULL)
         return false;
-    lower_to(scope, weakest->attributes_.graph_support);
+    lower_to_support(scope, weakest->attributes_.graph_support);
     if (scope->mode == before.mode && scope->query_len_count == before.query_len_count)
         return false;
-    say_lowered(&before, scope, lowered, sizeof lowered);
+    format_lowered(&before, scope, lowered, sizeof lowered);
     list_query_lens(&before, lens, sizeof lens);
     snprintf(why, bytes, "%s: op \"%s\" supports %s (max_query_len is %s)", lowered, weakest->name,
              support_text(weakest->attributes_.graph_support), lens);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool fits(double value, double low, double high)
+static bool fits_integer(double value, double low, double high)
 {
     return value >= low && value <= high && value == floor(value);
 }
@@ -67,13 +67,13 @@ bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern)
     case BG_F64: element.f64 = value; break;
     case BG_F16: element.u16 = to_f16(single), ok = !finite || (element.u16 & 0x7c00u) != 0x7c00u; break;
     case BG_BF16: element.u16 = to_bf16(single), ok = !finite || (element.u16 & 0x7f80u) != 0x7f80u; break;
-    case BG_I8: ok = fits(value, INT8_MIN, INT8_MAX), element.i8 = ok ? (int8_t)value : 0; break;
-    case BG_U8: ok = fits(value, 0, UINT8_MAX), element.u8 = ok ? (uint8_t)value : 0; break;
-    case BG_BOOL: ok = fits(value, 0, 1), element.u8 = ok && value != 0; break;
-    case BG_I32: ok = fits(value, INT32_MIN, INT32_MAX), element.i32 = ok ? (int32_t)value : 0; break;
+    case BG_I8: ok = fits_integer(value, INT8_MIN, INT8_MAX), element.i8 = ok ? (int8_t)value : 0; break;
+    case BG_U8: ok = fits_integer(value, 0, UINT8_MAX), element.u8 = ok ? (uint8_t)value : 0; break;
+    case BG_BOOL: ok = fits_integer(value, 0, 1), element.u8 = ok && value != 0; break;
+    case BG_I32: ok = fits_integer(value, INT32_MIN, INT32_MAX), element.i32 = ok ? (int32_t)value : 0; break;
     /* 2^63 is the first double beyond. */
     case BG_I64:
-        ok = fits(value, (double)INT64_MIN, 9223372036854774784.0), element.i64 = ok ? (int64_t)value : 0;
+        ok = fits_integer(value, (double)INT64_MIN, 9223372036854774784.0), element.i64 = ok ? (int64_t)value : 0;
         break;
     }
     if (ok)

@@ -1,7 +1,7 @@
 /* Checks whether a runner can run, or capture, in the calling thread. */
 #include "runner/runner.h"
 
-bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
+bg_status bg__runner_check_not_running(const bg_runner *runner, const char *function)
 {
     if (bg__context_is_set())
         return bg__fail(BG_ERROR_BUSY, "%s: this thread is already in a run of a runner; runs cannot nest", function);
@@ -13,7 +13,7 @@ bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
     return BG_OK;
 }
 
-bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
+bg_status bg__runner_check_thread_device(const bg_runner *runner, const char *function)
 {
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
     bg_status status = BG_OK;
@@ -30,7 +30,7 @@ bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
                         "%s: the runner's stream is cudaStreamPerThread, which is a different stream in each thread; "
                         "create a stream for a runner that several threads use",
                         function);
-    if (bg__captured_has(runner->stream))
+    if (bg__capturing_streams_has(runner->stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
                         "%s: the runner's stream takes part in a capture; end that first, or run in an eager op",
                         function);
@@ -46,33 +46,33 @@ done:
     return status;
 }
 
-bg_status bg__runner_take_pool(bg_runner *runner, const char *function)
+bg_status bg__runner_lock_pool(bg_runner *runner, const char *function)
 {
     if (runner->pool == NULL)
         return BG_OK;
-    runner->holds_pool = bg__pool_hold(runner->pool, runner);
-    if (runner->holds_pool && !bg__use_is_taken(bg__pool_use(runner->pool)))
+    runner->holds_pool = bg__pool_try_lock_runner(runner->pool, runner);
+    if (runner->holds_pool && !bg__last_use_is_busy(bg__pool_last_use(runner->pool)))
         return BG_OK;
-    bg__runner_give_pool(runner);
+    bg__runner_unlock_pool(runner);
     return bg__fail(BG_ERROR_BUSY,
                     "%s: a run, replay or capture that has not returned uses the runner's pool; a pool serves one at a "
                     "time",
                     function);
 }
 
-void bg__runner_give_pool(bg_runner *runner)
+void bg__runner_unlock_pool(bg_runner *runner)
 {
     if (runner->holds_pool)
-        bg__pool_let_go(runner->pool);
+        bg__pool_unlock_runner(runner->pool);
     runner->holds_pool = false;
 }
 
-bg_status bg__runner_check_capture(const char *function)
+bg_status bg__runner_check_can_capture(const char *function)
 {
     bg_phase phase = bg_current_phase();
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "%s: an eager body runs in this thread; capture outside it", function);
-    if (bg__live_captured() != NULL)
+    if (bg__thread_capture() != NULL)
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "%s: this thread already has a capture; end that first", function);
     return BG_OK;
 }

@@ -36,12 +36,12 @@ typedef struct choice {
 
 static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
     int answer = config->pad_across_ranks(config->callback_user, *tokens);
 
-    bg__pending_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* it may have left an error of its own */
     if (answer < 0 && bg_last_error()[0] != '\0') {
-        bg__fail_where("config.pad_across_ranks");
+        bg__error_add_location("config.pad_across_ranks");
         return BG_ERROR_RANKS;
     }
     if (answer < 0)
@@ -54,7 +54,7 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "config.pad_across_ranks returned %d for %d tokens; return at least the rank's own tokens",
                         answer, *tokens);
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
     *tokens = answer;
     return BG_OK;
 }
@@ -63,13 +63,13 @@ static bg_status choose_bucket(bg_runner *runner, const bg_batch *batch, choice 
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
-    bg__dispatched found;
+    bg__dispatch_result found;
     bg_status status = BG_OK;
 
     *made = (choice){.bucket = NULL};
     if (config->pad_across_ranks != NULL)
         BG__TRY(pad_across_ranks(config, &tokens));
-    found = bg__dispatch(runner, batch, tokens);
+    found = bg__dispatch_batch(runner, batch, tokens);
     *made = (choice){.bucket = found.bucket, .reason = found.reason, .tokens = tokens, .missing = found.missing};
     if (made->bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &made->why)) {
         made->bucket = made->missing = NULL;
@@ -79,14 +79,14 @@ done:
     return status;
 }
 
-static void explain(const bg_runner *runner, const bg_batch *batch, const choice *made)
+static void explain_choice(const bg_runner *runner, const bg_batch *batch, const choice *made)
 {
     const char *mode = bg__mode_name(runner->mode);
     char miss[200];
     switch (made->reason) {
     case BG_REASON_NONE: return;
     case BG_REASON_MODE_NONE:
-        if (bg__miss_of(runner, batch, miss, sizeof miss)[0] != '\0')
+        if (bg__batch_miss_text(runner, batch, miss, sizeof miss)[0] != '\0')
             bg__fail(BG_ERROR_UNSUPPORTED,
                      "no graph was captured for decode batches of %s, and the mode %s has none for "
                      "mixed ones, so they run eagerly",
@@ -117,7 +117,7 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
     case BG_REASON_NOT_CAPTURED:
         if (batch->variant >= runner->config.variants)
             bg__fail(BG_ERROR_UNSUPPORTED, "no graph was captured for batches of %s, so they run eagerly",
-                     bg__miss_of(runner, batch, miss, sizeof miss));
+                     bg__batch_miss_text(runner, batch, miss, sizeof miss));
         else
             bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture%s",
                      runner->config.lazy == BG_LAZY_BACKGROUND ? " and bg_runner_idle" : "");
@@ -150,12 +150,12 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
         status = choose_bucket(runner, batch, &made);
     runner->running = running;
     if (status != BG_OK) {
-        bg__fail_where("bg_runner_can_run");
+        bg__error_add_location("bg_runner_can_run");
         return false;
     }
     if (reason != NULL)
         *reason = made.reason;
-    explain(runner, batch, &made);
+    explain_choice(runner, batch, &made);
     return made.bucket != NULL;
 }
 
@@ -171,49 +171,50 @@ static bg_status agree_on_choice(bg_runner *runner, const bg_batch *batch, const
     snprintf(kept, sizeof kept, "%s", bg_last_error());
     agreed = bg__runner_agree_once(runner);
     if (agreed != BG_OK && status != BG_OK)
-        bg__fail_restore(kept);
+        bg__error_set_text(kept);
     if (agreed != BG_OK)
         return status != BG_OK ? status : agreed;
     if (status == BG_OK && made->bucket != NULL) {
         bg__bucket_name(made->bucket, name, sizeof name);
         snprintf(text, sizeof text, "%d tokens of variant %d by the graph %s", made->tokens, batch->variant, name);
     } else if (status == BG_OK) {
-        explain(runner, batch, made);
+        explain_choice(runner, batch, made);
         snprintf(text, sizeof text, "%d tokens of variant %d eagerly, since %.300s", made->tokens, batch->variant,
                  bg_last_error());
-        bg__fail_restore(kept);
+        bg__error_set_text(kept);
     }
     return bg__ranks_agree_after(&runner->ranks, "how the batch is to run", text, status);
 }
 
 /* ---- the run ---- */
 
-static bool is_lazy(const choice *made)
+static bool needs_lazy_capture(const choice *made)
 {
     return made->bucket != NULL && made->bucket->graph == NULL;
 }
 
 /* Returns the rows that a pass computes. With BG_DEBUG=forward it is the batch's own rows, as in an eager run. */
-static int padded_tokens(const bg_batch *batch, const bg__bucket *bucket)
+static int count_padded_tokens(const bg_batch *batch, const bg__bucket *bucket)
 {
     bool eager = bucket == NULL || (bucket->graph != NULL && bucket->graph->forward != NULL);
     return eager ? batch->tokens : bucket->tokens;
 }
 
-static bg_status bring_in(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
+static bg_status load_inputs(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
-    bool lazy = is_lazy(made), cannot = false;
+    bool lazy = needs_lazy_capture(made), cannot = false;
     bg_status status;
 
     if (lazy) {
-        cannot = bg__runner_check_capture("bg_runner_run") != BG_OK;
+        cannot = bg__runner_check_can_capture("bg_runner_run") != BG_OK;
         BG__TRY(bg__runner_agree_on_lazy(runner, made->bucket, &cannot));
     }
     if (cannot)
         *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
-    status = bg__inputs_load(runner, inputs, batch->tokens, padded_tokens(batch, made->bucket));
+    status = bg__inputs_load(runner, inputs, batch->tokens, count_padded_tokens(batch, made->bucket));
     if (lazy)
-        status = bg__ranks_share(&runner->ranks, "the inputs of a batch whose bucket is to be captured", status);
+        status =
+            bg__ranks_share_failure(&runner->ranks, "the inputs of a batch whose bucket is to be captured", status);
 done:
     return status;
 }
@@ -224,13 +225,13 @@ static bg_status load_batch(bg_runner *runner, const bg_batch *batch, const bg_t
 {
     bg_status status;
 
-    BG__TRY(bring_in(runner, batch, inputs, made));
-    while (is_lazy(made)) {
+    BG__TRY(load_inputs(runner, batch, inputs, made));
+    while (needs_lazy_capture(made)) {
         bool replanned = false;
-        BG__TRY(bg__capture_between(runner, made->bucket, true, &replanned));
+        BG__TRY(bg__capture_bucket(runner, made->bucket, true, &replanned));
         if (replanned) {
             BG__TRY(choose_bucket(runner, batch, made));
-            BG__TRY(bring_in(runner, batch, NULL, made));
+            BG__TRY(load_inputs(runner, batch, NULL, made));
         } else if (made->bucket->graph == NULL) {
             *made = (choice){.reason = BG_REASON_CAPTURE_FAILED, .tokens = made->tokens};
         }
@@ -244,7 +245,7 @@ done:
 static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned check, bg__state *state)
 {
     const bg_runner_config *config = &runner->config;
-    char hidden = bg__fail_hide(), why[1024]; /* hidden from the failures of what follows */
+    char hidden = bg__error_set_aside(), why[1024]; /* hidden from the failures of what follows */
     bg_status status = bg__state_save(state, config->state, config->state_count, "config.state", runner->stream);
 
     if (status != BG_OK) {
@@ -253,7 +254,7 @@ static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned 
                  graph->name, why);
         bg__debug_hooks.not_checked(graph, check, why);
     }
-    bg__fail_unhide(hidden);
+    bg__error_restore(hidden);
     return status == BG_OK;
 }
 
@@ -274,14 +275,15 @@ done:
 }
 
 /* Lists the buffers that have a row for each token. */
-static size_t add_padded(const bg__buffers *buffers, bool inputs, const bg_forward_context *context, bg__padded *list)
+static size_t add_padded_buffers(const bg__buffers *buffers, bool inputs, const bg_forward_context *context,
+                                 bg__padded_buffer *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < buffers->count; i++) {
         const bg__buffer *b = &buffers->list[i];
         if (!b->by_tokens)
             continue;
-        list[count] = (bg__padded){b->tensor, context->batch.tokens, BG__PADDED_OTHER};
+        list[count] = (bg__padded_buffer){b->tensor, context->batch.tokens, BG__PADDED_OTHER};
         if (inputs && b->padding != BG_PAD_REPEAT_LAST)
             list[count].kind = b->padding == BG_PAD_ZERO   ? BG__PADDED_VALUE
                                : b->padding == BG_PAD_KEEP ? BG__PADDED_KEPT
@@ -291,15 +293,15 @@ static size_t add_padded(const bg__buffers *buffers, bool inputs, const bg_forwa
     return count;
 }
 
-static bg_status list_padded(const bg_runner *runner, const bg_forward_context *context, bg__padded **list,
-                             size_t *count)
+static bg_status list_padded_buffers(const bg_runner *runner, const bg_forward_context *context,
+                                     bg__padded_buffer **list, size_t *count)
 {
     *list = calloc(runner->inputs.count + runner->outputs.count + runner->extra.count + 1, sizeof **list);
     if (*list == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the buffers of a batch");
-    *count = add_padded(&runner->inputs, true, context, *list);
-    *count += add_padded(&runner->outputs, false, context, *list + *count);
-    *count += add_padded(&runner->extra, false, context, *list + *count);
+    *count = add_padded_buffers(&runner->inputs, true, context, *list);
+    *count += add_padded_buffers(&runner->outputs, false, context, *list + *count);
+    *count += add_padded_buffers(&runner->extra, false, context, *list + *count);
     return BG_OK;
 }
 
@@ -307,7 +309,7 @@ static bg_status list_padded(const bg_runner *runner, const bg_forward_context *
 static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_forward_context *context)
 {
     bg__state state = {NULL, 0};
-    bg__padded *buffers = NULL;
+    bg__padded_buffer *buffers = NULL;
     size_t count = 0;
     bg_status status = BG_OK;
 
@@ -319,7 +321,7 @@ static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_f
     }
     if (!save_state(runner, bucket->graph, BG__CHECK_PADDING, &state))
         goto done;
-    BG__TRY(list_padded(runner, context, &buffers, &count));
+    BG__TRY(list_padded_buffers(runner, context, &buffers, &count));
     bg__debug_hooks.check_padding(bucket->graph, buffers, count, runner->stream);
     BG__TRY(bg__state_restore(&state, runner->stream));
 done:
@@ -343,7 +345,7 @@ done:
 }
 
 /* Checks bound buffers before anything is copied, since the caller may have freed one. */
-static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
+static bg_status check_bound_inputs(const bg_runner *runner, const bg__bucket *bucket)
 {
     if (bucket == NULL || bucket->graph == NULL || (bucket->graph->watched & BG__CHECK_REPLAY) == 0)
         return BG_OK;
@@ -368,8 +370,8 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
         bg__count_replay(bucket->mode, padded - larger - batch->tokens, larger);
     else
         bg__count_eager(made->reason);
-    bg__miss_count(runner, batch);
-    if (bg__mix_count(&runner->mix, bg__runner_family(runner, batch), batch, &run))
+    bg__misses_add_batch(runner, batch);
+    if (bg__mix_add_batch(&runner->mix, bg__runner_family(runner, batch), batch, &run))
         bg__debug_hooks.runner_ran(runner);
 }
 
@@ -378,27 +380,27 @@ static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const b
 {
     bg_status status;
 
-    BG__TRY(bg__runner_check_place(runner, "bg_runner_run"));
-    BG__TRY(bg__runner_take_pool(runner, "bg_runner_run"));
+    BG__TRY(bg__runner_check_thread_device(runner, "bg_runner_run"));
+    BG__TRY(bg__runner_lock_pool(runner, "bg_runner_run"));
     status = check_batch(batch);
     if (status != BG_OK) {
-        bg__fail_where("bg_runner_run");
+        bg__error_add_location("bg_runner_run");
         goto done;
     }
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
     BG__TRY(choose_bucket(runner, batch, made));
-    BG__TRY(check_bound(runner, made->bucket));
+    BG__TRY(check_bound_inputs(runner, made->bucket));
 done:
     return status;
 }
 
-static bg_status record_read(const bg_runner *runner)
+static bg_status record_inputs_read(const bg_runner *runner)
 {
     bg_status status = BG_OK;
     BG__TRY_CUDA(cudaEventRecord(runner->read, runner->stream));
 done:
     if (status != BG_OK)
-        bg__fail_where("bg_runner_run: the event of bg_runner_inputs_read");
+        bg__error_add_location("bg_runner_run: the event of bg_runner_inputs_read");
     return status;
 }
 
@@ -416,9 +418,9 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load_batch(runner, batch, inputs, &made));
     if (copied)
-        BG__TRY(record_read(runner));
+        BG__TRY(record_inputs_read(runner));
     bucket = made.bucket;
-    context.padded_tokens = padded_tokens(batch, bucket);
+    context.padded_tokens = count_padded_tokens(batch, bucket);
     if (bucket != NULL) {
         context.mode = bucket->mode;
         context.phase = BG_PHASE_REPLAY;
@@ -434,7 +436,7 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     if (status != BG_OK)
         goto done;
     if (runner->read != NULL && !copied)
-        BG__TRY(record_read(runner));
+        BG__TRY(record_inputs_read(runner));
     BG__TRY(bg__outputs_store(runner, outputs, batch->tokens));
     if (bucket != NULL)
         bucket->replays++;
@@ -450,11 +452,11 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
 
     BG__NEED(runner);
     BG__NEED(batch);
-    bg__pending_note();
-    BG__TRY(bg__runner_check_idle(runner, __func__));
+    bg__foreign_error_note();
+    BG__TRY(bg__runner_check_not_running(runner, __func__));
     runner->running = true;
     status = run_checked_batch(runner, batch, inputs, outputs, context_user);
-    bg__runner_give_pool(runner);
+    bg__runner_unlock_pool(runner);
     runner->running = false;
 done:
     return status;
@@ -465,8 +467,8 @@ bg_status bg_runner_inputs_read(bg_runner *runner, cudaEvent_t event)
     bg_status status;
 
     BG__NEED(runner);
-    bg__pending_note();
-    BG__TRY(bg__runner_check_idle(runner, __func__));
+    bg__foreign_error_note();
+    BG__TRY(bg__runner_check_not_running(runner, __func__));
     runner->read = event;
 done:
     return status;

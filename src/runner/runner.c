@@ -24,7 +24,7 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     bg_runner_config checked;
     bg_status status;
 
-    BG__TRY(bg__config_load(config, &runner->config));
+    BG__TRY(bg__config_copy_checked(config, &runner->config));
     if (config->schedule != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "schedule", config->schedule));
     if (runner->config.query_lens != NULL) /* an older program's config has none */
@@ -34,19 +34,19 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     if (runner->config.compile_sizes != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "compile_sizes", runner->config.compile_sizes));
     BG__TRY(bg_runner_config_from_env(&runner->config));
-    BG__TRY(bg__config_load(&runner->config, &checked));
+    BG__TRY(bg__config_copy_checked(&runner->config, &checked));
     runner->config.variants = checked.variants; /* the environment's 0 means 1, too */
     BG__TRY(bg__query_lens_make(&checked, &runner->query_lens, &runner->query_len_count));
     BG__TRY(bg__mix_create(&runner->mix, runner->query_len_count, checked.max_tokens));
     BG__TRY(copy_state(runner));
-    BG__TRY(bg__ranks_take(&runner->ranks, runner->config.ranks, "config.ranks"));
-    runner->compares = bg__runner_compares(runner);
+    BG__TRY(bg__ranks_copy_table(&runner->ranks, runner->config.ranks, "config.ranks"));
+    runner->compares = bg__runner_compares_choices(runner);
 done:
     return status;
 }
 
 /* The lower of config.memory_limit and config.memory_fraction, in bytes; 0: no limit. */
-static bg_status find_limit(const bg_runner_config *config, size_t *limit)
+static bg_status find_memory_limit(const bg_runner_config *config, size_t *limit)
 {
     size_t free_bytes, total;
     bg_status status = BG_OK;
@@ -75,7 +75,7 @@ static bg_status make_pool(bg_runner *runner)
         runner->pool = shared;
         goto done;
     }
-    BG__TRY(find_limit(&runner->config, &options.limit_bytes));
+    BG__TRY(find_memory_limit(&runner->config, &options.limit_bytes));
     status = bg_pool_create(&runner->pool, &options);
     if (status != BG_ERROR_UNSUPPORTED)
         return status;
@@ -104,8 +104,8 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__NEED(config);
     BG__NEED(forward);
     BG__NEED(stream);
-    bg__pending_note();
-    BG__TRY(bg__stream_check(stream, "bg_runner_create", "stream"));
+    bg__foreign_error_note();
+    BG__TRY(bg__stream_check_device(stream, "bg_runner_create", "stream"));
     runner = calloc(1, sizeof *runner);
     if (runner == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: out of host memory for a runner");
@@ -116,10 +116,10 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->thread = bg__thread_id();
     runner->rows = runner->config.max_tokens;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
-    BG__TRY(bg__driver_capture_info(&runner->capture_info));
+    BG__TRY(bg__driver_find_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
     BG__TRY(bg__device_alloc(1, &runner->sentry));
-    BG__TRY(bg__pass_create(runner));
+    BG__TRY(bg__pass_create_eager_graph(runner));
     BG__TRY(make_plan(runner));
     bg__debug_hooks.runner_ran(runner);
     *result = runner;
@@ -133,7 +133,7 @@ void bg_runner_destroy(bg_runner *runner)
 {
     if (runner == NULL)
         return;
-    bg__pending_note();
+    bg__foreign_error_note();
     if (runner->running) {
         bg__warn("bg_runner_destroy was called inside a run of the runner and did nothing; call it after the run has "
                  "returned");
@@ -184,7 +184,7 @@ uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)
         family++;
     if (query_len < 0 || (query_len > 0 && family++ == runner->query_len_count))
         return 0;
-    return bg__mix_get(&runner->mix, family, tokens).batches;
+    return bg__mix_read_size(&runner->mix, family, tokens).batches;
 }
 
 int bg__runner_family(const bg_runner *runner, const bg_batch *batch)

@@ -41,14 +41,14 @@ void bg__buffers_free(bg__buffers *buffers);
 /* Grows the buffers with a token dimension to at least that many rows, in place. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
 /* Records the addresses of the buffers in a graph of that many rows, for the checks. */
-bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
+bg_status bg__buffers_record(const bg_runner *runner, int rows, bg_graph *graph);
 
 /* ---- batches (batches.c) ------------------------------------------------------------------------------------- */
 
 /* Whether kernels of the runner's device can access ptr; if not, a memcpy moves the rows. */
-bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached);
+bg_status bg__check_device_access(const bg_runner *runner, const void *ptr, bool *reached);
 /* Fills rows of all inputs with their padding, for passes whose results are discarded. */
-bg_status bg__inputs_fill(bg_runner *runner, int rows);
+bg_status bg__inputs_fill_padding(bg_runner *runner, int rows);
 /* Copies a batch's rows into the static buffers, and pads them. */
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
 /* Whether all inputs of a batch are copied, so that its pass reads nothing of the caller's. */
@@ -95,24 +95,24 @@ typedef struct bg__plan {
  * neither. */
 bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope);
 /* Whether the plan lacks a size for one of row_limits. */
-bool bg__plan_lacks_limits(const bg_runner *runner);
+bool bg__plan_lacks_row_limits(const bg_runner *runner);
 void bg__plan_free(bg__plan *plan);
-typedef struct bg__dispatched {
+typedef struct bg__dispatch_result {
     bg__bucket *bucket;  /* NULL: none */
     bg_reason reason;    /* why there is none */
     bg__bucket *missing; /* BG_LAZY_BACKGROUND: the batch's own bucket, if it is still to be captured; else NULL */
-} bg__dispatched;
+} bg__dispatch_result;
 
 /* Returns the bucket for a batch; tokens: what the bucket must hold, the same on all ranks. */
-bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens);
+bg__dispatch_result bg__dispatch_batch(bg_runner *runner, const bg_batch *batch, int tokens);
 /* Whether the bucket is the largest of its group. */
 bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket);
 /* Estimates the milliseconds of its capture: those of the smallest bucket of its group that is at least as large and
  * was timed; 0: there is none. */
-double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket);
+double bg__bucket_estimate_ms(const bg_runner *runner, const bg__bucket *bucket);
 
 /* Returns the group of decode batches with exactly the batch's query length; NULL: there is none. */
-const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *batch);
+const bg__group *bg__find_decode_group(const bg_runner *runner, const bg_batch *batch);
 
 /* ---- what was never captured (misses.c) ---------------------------------------------------------------------- */
 
@@ -130,11 +130,11 @@ typedef struct bg__misses {
 } bg__misses;
 
 /* Counts a batch that has run, if it is a miss. */
-void bg__miss_count(bg_runner *runner, const bg_batch *batch);
+void bg__misses_add_batch(bg_runner *runner, const bg_batch *batch);
 /* "query length 3 (captured: 1, 4; config.max_query_len)". Returns text. */
 const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *text, size_t bytes);
 /* The same for a batch; "": it is no miss. */
-const char *bg__miss_of(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes);
+const char *bg__batch_miss_text(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes);
 void bg__misses_print(const bg_runner *runner, FILE *out);
 
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
@@ -149,14 +149,14 @@ bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context)
 /* Calls the runner's forward with the thread's context; in replays too, with BG_DEBUG=forward. */
 bg_status bg__pass_forward(void *runner, cudaStream_t stream);
 /* Makes runner->eager. */
-bg_status bg__pass_create(bg_runner *runner);
+bg_status bg__pass_create_eager_graph(bg_runner *runner);
 /* Runs forward eagerly with that context. */
-bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
+bg_status bg__pass_run_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- which ops a pass calls (pass_ops.c) ----------------------------------------------------------------------- */
 
 /* Lists the ops that this thread calls, until the mode has been lowered to what they support. */
-void bg__pass_ops_observe(bg_runner *runner);
+void bg__pass_ops_observe_begin(bg_runner *runner);
 void bg__pass_ops_observe_end(void);
 /* Lowers the mode to what the ops seen support, to the same on all ranks, and adds their row limits as sizes.
  * *replanned: the sizes or modes have changed. Errors: OUT_OF_MEMORY, RANKS. */
@@ -167,12 +167,12 @@ bg_status bg__pass_ops_resolve(bg_runner *runner, bool *replanned);
 /* Captures one bucket, and preserves config.state and the static inputs. batch: for a batch that is in the static
  * inputs; else between batches, and the static outputs are preserved, too. A failed capture becomes the bucket's
  * failure. *replanned: the ops of the pass lowered the runner's mode, and all buckets were replaced. */
-bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
+bg_status bg__capture_bucket(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
 
 /* Begins to time a capture. */
-void bg__capture_began(bg_runner *runner);
+void bg__capture_timer_start(bg_runner *runner);
 /* Waits for the device, and records how long the bucket's capture has taken. */
-bg_status bg__capture_took(const bg_runner *runner, bg__bucket *bucket);
+bg_status bg__capture_timer_stop(const bg_runner *runner, bg__bucket *bucket);
 
 /* ---- the runner ---------------------------------------------------------------------------------------------- */
 
@@ -187,7 +187,7 @@ struct bg_runner {
     int device;
     int query_len_count;
     uint64_t thread; /* the creating thread */
-    bg__capture_info capture_info;
+    bg__capture_info_function capture_info;
     bg_pool *pool;   /* NULL: the device does not support pools, and nothing is captured */
     void *sentry;    /* memory of cudaMalloc: freeing it waits for all work */
     bg_graph *eager; /* runs passes outside graphs */
@@ -227,15 +227,15 @@ struct bg_runner {
 /* ---- places (place.c) ---------------------------------------------------------------------------------------- */
 
 /* BUSY: this thread or this runner is inside a run. */
-bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
+bg_status bg__runner_check_not_running(const bg_runner *runner, const char *function);
 /* Fails if another device is current, or the runner's stream captures. */
-bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
+bg_status bg__runner_check_thread_device(const bg_runner *runner, const char *function);
 /* Locks the pool against other runners until it is released, which may follow a failure, too. BUSY: the pool is in use.
  */
-bg_status bg__runner_take_pool(bg_runner *runner, const char *function);
-void bg__runner_give_pool(bg_runner *runner);
+bg_status bg__runner_lock_pool(bg_runner *runner, const char *function);
+void bg__runner_unlock_pool(bg_runner *runner);
 /* Fails if no capture can begin in this thread now. */
-bg_status bg__runner_check_capture(const char *function);
+bg_status bg__runner_check_can_capture(const char *function);
 
 /* ---- other ranks (runner_agreement.c) ---------------------------------------------------------------------------- */
 
@@ -251,17 +251,17 @@ bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
 /* Checks that all ranks need this bucket now. *cannot: some rank cannot capture it here. */
 bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
 /* Whether each choice is compared before it runs. */
-bool bg__runner_compares(const bg_runner *runner);
+bool bg__runner_compares_choices(const bg_runner *runner);
 /* Runs a batch's eager pass. The watchdog tracks it like a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- memory (space.c) ---------------------------------------------------------------------------------------- */
 
 /* Returns the free bytes of the device; 0: CUDA cannot say. */
-size_t bg__space_free(void);
+size_t bg__device_free_bytes(void);
 /* Estimates the memory of all buckets from the first one, and warns if that is more than is free. */
-void bg__space_expect(bg_runner *runner, const bg__bucket *first);
-void bg__space_print(const bg_runner *runner, FILE *out);
+void bg__runner_estimate_memory(bg_runner *runner, const bg__bucket *first);
+void bg__runner_print_memory(const bg_runner *runner, FILE *out);
 
 /* ---- progress (runner_progress.c) -------------------------------------------------------------------------------- */
 

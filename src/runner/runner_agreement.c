@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bg__runner_compares(const bg_runner *runner)
+bool bg__runner_compares_choices(const bg_runner *runner)
 {
-    const char *debug = bg__env("BG_DEBUG");
+    const char *debug = bg__env_value("BG_DEBUG");
 
     if (!runner->ranks.there)
         return false;
@@ -37,7 +37,7 @@ static void print_config(const bg_runner *runner, FILE *out)
 {
     static const char *const debugs[] = {"env", "off", "forward", "ops", "sync", "step"};
     const bg_runner_config *c = &runner->config;
-    const char *environment = bg__env("BG_DEBUG");
+    const char *environment = bg__env_value("BG_DEBUG");
 
     fprintf(out, "mode %s, schedule %s, max_tokens %d, max_query_len ", bg__mode_name(c->mode),
             c->schedule != NULL ? c->schedule : "powers", c->max_tokens);
@@ -50,7 +50,8 @@ static void print_config(const bg_runner *runner, FILE *out)
     if (c->debug == BG_DEBUG_FROM_ENV)
         fprintf(out, " (%s)", environment != NULL ? environment : "off");
     fprintf(out, ", veto %s, pad_across_ranks %s, choices %s", c->veto != NULL ? "yes" : "no",
-            c->pad_across_ranks != NULL ? "yes" : "no", bg__runner_compares(runner) ? "compared" : "not compared");
+            c->pad_across_ranks != NULL ? "yes" : "no",
+            bg__runner_compares_choices(runner) ? "compared" : "not compared");
 }
 
 static void print_buckets(const bg_runner *runner, FILE *out)
@@ -64,7 +65,7 @@ static void print_buckets(const bg_runner *runner, FILE *out)
         fputs("none", out);
 }
 
-static bg_status agree_on(bg_runner *runner, const char *what, print print)
+static bg_status agree_on_printed(bg_runner *runner, const char *what, print print)
 {
     char *text = NULL, brief[400];
     size_t bytes = 0;
@@ -76,7 +77,7 @@ static bg_status agree_on(bg_runner *runner, const char *what, print print)
     if (out == NULL || fclose(out) != 0 || text == NULL)
         snprintf(brief, sizeof brief, "out of host memory to tell");
     else
-        bg__ranks_shorten(text, brief, sizeof brief);
+        bg__shorten_with_digest(text, brief, sizeof brief);
     status = bg__ranks_agree(&runner->ranks, what, brief);
     free(text);
     return status;
@@ -87,12 +88,12 @@ static bg_status agree_on_eager_ops(bg_runner *runner)
 {
     bg__override *override = NULL;
     char *text = NULL, brief[400] = "";
-    bg_status status = bg__override_get(&override, runner->config.eager_ops);
+    bg_status status = bg__override_create(&override, runner->config.eager_ops);
 
     if (status == BG_OK)
-        status = bg__override_text(override, &text);
+        status = bg__override_format(override, &text);
     if (status == BG_OK)
-        bg__ranks_shorten(text, brief, sizeof brief);
+        bg__shorten_with_digest(text, brief, sizeof brief);
     status = bg__ranks_agree_after(&runner->ranks, "the eager ops of the runner", brief, status);
     bg__override_free(override);
     free(text);
@@ -103,12 +104,12 @@ bg_status bg__runner_agree(bg_runner *runner, bg_status status)
 {
     runner->agreed = false;
     runner->ranks.parted = false;
-    BG__TRY(bg__ranks_share(&runner->ranks, "before the captures of the runner", status));
+    BG__TRY(bg__ranks_share_failure(&runner->ranks, "before the captures of the runner", status));
     if (!runner->ranks.there)
         return BG_OK;
-    BG__TRY(agree_on(runner, "the configuration of the runner", print_config));
+    BG__TRY(agree_on_printed(runner, "the configuration of the runner", print_config));
     BG__TRY(agree_on_eager_ops(runner));
-    BG__TRY(agree_on(runner, "the buckets of the runner", print_buckets));
+    BG__TRY(agree_on_printed(runner, "the buckets of the runner", print_buckets));
     runner->agreed = true;
 done:
     return status;
@@ -153,10 +154,10 @@ bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *co
     bg_ranks *table = &runner->ranks.table;
     bg_status status;
 
-    if (!bg__ranks_watch(&runner->ranks))
-        return bg__pass_eager(runner, context);
+    if (!bg__ranks_has_watchdog(&runner->ranks))
+        return bg__pass_run_eager(runner, context);
     BG__TRY(bg__ranks_enter(&runner->ranks, "an eager run", runner->eager_runs++, 1));
-    status = bg__pass_eager(runner, context);
+    status = bg__pass_run_eager(runner, context);
     if (status == BG_OK)
         status = bg__ranks_step(&runner->ranks, 0, "the forward pass", runner->stream);
     table->leave(table->user);

@@ -6,31 +6,31 @@
 #include <string.h>
 
 /* Fails once ranks do different things: each further bucket would only wait for them. */
-static bg_status check_step(const bg_runner *runner)
+static bg_status check_ranks_in_step(const bg_runner *runner)
 {
     return runner->ranks.parted ? BG_ERROR_RANKS : BG_OK;
 }
 
 /* ---- how long captures take ---- */
 
-void bg__capture_began(bg_runner *runner)
+void bg__capture_timer_start(bg_runner *runner)
 {
     runner->began_ms = bg__now_ms();
 }
 
 static bg_status wait_for_device(const bg_runner *runner)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY_CUDA(cudaStreamSynchronize(runner->stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
-bg_status bg__capture_took(const bg_runner *runner, bg__bucket *bucket)
+bg_status bg__capture_timer_stop(const bg_runner *runner, bg__bucket *bucket)
 {
     bg_status status;
     BG__TRY(wait_for_device(runner));
@@ -41,7 +41,7 @@ done:
 
 /* ---- one bucket ---- */
 
-static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
+static bg_forward_context bucket_context(const bg__bucket *bucket, bg_phase phase)
 {
     int request = bucket->query_len > 0 ? bucket->query_len : bucket->tokens;
     return (bg_forward_context){.mode = bucket->mode,
@@ -56,52 +56,52 @@ static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
 
 /* The first pass of a process loads kernels and makes handles. If captures are timed, one more warm-up does that,
  * unless the program wants none. */
-static bool needs_loading(const bg_runner *runner)
+static bool needs_loading_pass(const bg_runner *runner)
 {
     return !runner->loaded && runner->config.lazy == BG_LAZY_BACKGROUND && runner->config.warmups > 0;
 }
 
-static bg_status run_warm_up(bg_runner *runner, const bg_forward_context *context)
+static bg_status run_warm_up_pass(bg_runner *runner, const bg_forward_context *context)
 {
     bg_status status = bg__pass_prepare(runner, context);
     if (status == BG_OK)
-        status = bg__pass_eager(runner, context);
+        status = bg__pass_run_eager(runner, context);
     if (status != BG_OK)
-        bg__fail_where("warm-up");
+        bg__error_add_location("warm-up");
     return status;
 }
 
-static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
+static bg_status warm_up_bucket(bg_runner *runner, const bg__bucket *bucket)
 {
-    bg_forward_context context = context_of(bucket, BG_PHASE_WARMUP);
+    bg_forward_context context = bucket_context(bucket, BG_PHASE_WARMUP);
     bg_status status;
 
     /* Eager runs use the overrides of the last capture. */
-    status = bg__forward_renew(runner->eager, runner->config.eager_ops);
+    status = bg__forward_reload_overrides(runner->eager, runner->config.eager_ops);
     if (status != BG_OK)
         return status;
-    bg__pass_ops_observe(runner);
+    bg__pass_ops_observe_begin(runner);
     bg__context_set(&context);
-    if (needs_loading(runner)) {
-        status = run_warm_up(runner, &context);
+    if (needs_loading_pass(runner)) {
+        status = run_warm_up_pass(runner, &context);
         if (status == BG_OK)
             status = wait_for_device(runner);
-        bg__capture_began(runner);
+        bg__capture_timer_start(runner);
     }
     runner->loaded = true;
     for (int i = 0; i < runner->config.warmups && status == BG_OK; i++)
-        status = run_warm_up(runner, &context);
+        status = run_warm_up_pass(runner, &context);
     bg__context_reset();
     bg__pass_ops_observe_end();
     return status;
 }
 
 /* A failure on any rank becomes a failure on all ranks. */
-static bg_status share(bg_runner *runner, bg_status status, const char *when, const char *name)
+static bg_status share_failure(bg_runner *runner, bg_status status, const char *when, const char *name)
 {
     char what[160];
     snprintf(what, sizeof what, "%s of %s", when, name);
-    return bg__ranks_share(&runner->ranks, what, status);
+    return bg__ranks_share_failure(&runner->ranks, what, status);
 }
 
 /* ---- hooks around its capture ---- */
@@ -124,14 +124,14 @@ static bg_status open_bucket(void *user)
     if (status == BG_OK)
         status = bg__pass_prepare(c->runner, c->context);
     if (status != BG_OK)
-        (void)bg__ranks_meet_before(&c->runner->ranks, c->name, NULL, false, status);
+        (void)bg__ranks_agree_on_begin(&c->runner->ranks, c->name, NULL, false, status);
     return status;
 }
 
 static void close_bucket(void *user)
 {
     bucket_capture *c = user;
-    bg__bucket_figures figures = {0};
+    bg__bucket_stats figures = {0};
 
     if (!c->open)
         return;
@@ -142,10 +142,11 @@ static void close_bucket(void *user)
 
 static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char *name)
 {
-    bg_forward_context context = context_of(bucket, BG_PHASE_CAPTURE);
+    bg_forward_context context = bucket_context(bucket, BG_PHASE_CAPTURE);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bucket_capture capture = {runner, bucket, name, &context, false};
-    bg__around around = {.open = open_bucket, .close = close_bucket, .user = &capture, .rows = bucket->tokens};
+    bucket_capture warm_up_and_capture = {runner, bucket, name, &context, false};
+    bg__bucket_hooks around = {
+        .open = open_bucket, .close = close_bucket, .user = &warm_up_and_capture, .rows = bucket->tokens};
     bg_status status;
 
     options.name = name;
@@ -153,9 +154,9 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.level = runner->config.level;
     if (runner->config.compile_sizes != NULL && strcmp(runner->config.compile_sizes, "schedule") != 0)
         options.compile_sizes = runner->config.compile_sizes;
-    status = bg__compile_proves(options.level, &options.launch_segments);
+    status = bg__compile_needs_proofs(options.level, &options.launch_segments);
     if (status != BG_OK)
-        return share(runner, status, "the level", name);
+        return share_failure(runner, status, "the level", name);
     options.inline_eager = bucket->mode == BG_MODE_FULL;
     options.eager_ops = runner->config.eager_ops;
     options.worker_threads = runner->config.worker_threads;
@@ -163,9 +164,9 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
     options.ranks = bg__ranks_table(&runner->ranks);
-    bg__pass_ops_observe(runner);
+    bg__pass_ops_observe_begin(runner);
     bg__context_set(&context);
-    status = open_bucket(&capture);
+    status = open_bucket(&warm_up_and_capture);
     if (status == BG_OK)
         status = bg__capture_forward(&bucket->graph, bg__pass_forward, runner, runner->stream, &options, &around);
     bg__context_reset();
@@ -173,21 +174,21 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     if (bucket->graph != NULL) {
         bucket->poison = around.poison;
         bucket->padding = around.padding;
-        bucket->unbatched = context_of(bucket, BG_PHASE_REPLAY);
+        bucket->unbatched = bucket_context(bucket, BG_PHASE_REPLAY);
         bucket->graph->root.context = &bucket->unbatched;
-        status = bg__buffers_note(runner, bucket->tokens, bucket->graph);
+        status = bg__buffers_record(runner, bucket->tokens, bucket->graph);
     }
-    status = share(runner, status, "the capture", name);
+    status = share_failure(runner, status, "the capture", name);
     if (status != BG_OK) {
         bg_graph_destroy(bucket->graph);
         bucket->graph = NULL;
     }
-    close_bucket(&capture);
+    close_bucket(&warm_up_and_capture);
     return status;
 }
 
 /* Keeps the reason, and warns. */
-static void note_failure(bg__bucket *bucket, const char *name)
+static void record_failure(bg__bucket *bucket, const char *name)
 {
     bucket->failure = strdup(bg_last_error());
     bg__warn("%s could not be captured, so its batches run eagerly: %s%s", name,
@@ -202,7 +203,8 @@ static void note_failure(bg__bucket *bucket, const char *name)
 
 /* A failure of the pass becomes the bucket's, and OK is returned; *failed keeps the first one. fill: the static inputs
  * hold no batch. */
-static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool *replanned, bg_status *failed)
+static bg_status warm_up_and_capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool *replanned,
+                                     bg_status *failed)
 {
     bg_status status = BG_OK, pass = BG_OK;
     char name[80];
@@ -214,13 +216,13 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     bg_graph_destroy(bucket->graph);
     bucket->graph = NULL;
     if (fill && !runner->ranks.there)
-        BG__TRY(bg__inputs_fill(runner, bucket->tokens));
+        BG__TRY(bg__inputs_fill_padding(runner, bucket->tokens));
     else if (fill)
-        pass = bg__inputs_fill(runner, bucket->tokens); /* all ranks must go on to the next bucket */
+        pass = bg__inputs_fill_padding(runner, bucket->tokens); /* all ranks must go on to the next bucket */
     if (pass == BG_OK)
-        pass = warm_up(runner, bucket);
-    pass = share(runner, pass, "the warm-up", name);
-    BG__TRY(check_step(runner));
+        pass = warm_up_bucket(runner, bucket);
+    pass = share_failure(runner, pass, "the warm-up", name);
+    BG__TRY(check_ranks_in_step(runner));
     if (pass == BG_OK && !runner->resolved && runner->config.warmups > 0) {
         BG__TRY(bg__pass_ops_resolve(runner, replanned));
         if (*replanned)
@@ -228,7 +230,7 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     }
     if (pass == BG_OK)
         pass = capture_graph(runner, bucket, name);
-    BG__TRY(check_step(runner));
+    BG__TRY(check_ranks_in_step(runner));
     if (!runner->resolved && (pass == BG_OK || runner->config.warmups == 0)) {
         char *text = pass == BG_OK ? NULL : strdup(bg_last_error());
         status = bg__pass_ops_resolve(runner, replanned);
@@ -241,7 +243,7 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     bg__count_capture(bucket->graph, bucket->captured_before);
     bucket->captured_before |= bucket->graph != NULL;
     if (pass != BG_OK)
-        note_failure(bucket, name);
+        record_failure(bucket, name);
     if (pass != BG_OK && *failed == BG_OK)
         *failed = pass;
 done:
@@ -258,7 +260,7 @@ static bg_status restore_state_keeping_error(const bg__state *state, bg_status s
     restored = bg__state_restore(state, stream);
     if (status == BG_OK)
         return restored;
-    bg__fail_restore(text);
+    bg__error_set_text(text);
     return status;
 }
 
@@ -282,7 +284,7 @@ static bg_status save_buffers(const bg_runner *runner, const bg__buffers *buffer
 
 /* Inputs are saved, since a batch's source may be a view of an output, which the pass writes. Outputs are saved, since
  * they may still be views of the last batch. */
-bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned)
+bg_status bg__capture_bucket(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned)
 {
     const bg_runner_config *config = &runner->config;
     bg__state state = {NULL, 0}, inputs = {NULL, 0}, outputs = {NULL, 0};
@@ -294,8 +296,8 @@ bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch,
         status = save_buffers(runner, &runner->inputs, bucket->tokens, &inputs);
     if (status == BG_OK && !batch)
         status = save_buffers(runner, &runner->outputs, bucket->tokens, &outputs);
-    BG__TRY(share(runner, status, "before the capture", "a lazy bucket"));
-    status = capture(runner, bucket, !batch, replanned, &failed);
+    BG__TRY(share_failure(runner, status, "before the capture", "a lazy bucket"));
+    status = warm_up_and_capture(runner, bucket, !batch, replanned, &failed);
     status = restore_state_keeping_error(&state, status, runner->stream);
     status = restore_state_keeping_error(&inputs, status, runner->stream);
     status = restore_state_keeping_error(&outputs, status, runner->stream);
@@ -308,48 +310,48 @@ done:
 
 /* ---- all of them ---- */
 
-static bool is_chosen(const bg_runner *runner, const bg__bucket *bucket, bool only_largest)
+static bool is_chosen_bucket(const bg_runner *runner, const bg__bucket *bucket, bool only_largest)
 {
     return !only_largest || bg__bucket_is_largest(runner, bucket);
 }
 
-static int count_chosen(const bg_runner *runner, bool only_largest)
+static int count_chosen_buckets(const bg_runner *runner, bool only_largest)
 {
     int count = 0;
     for (int i = 0; i < runner->plan.bucket_count; i++)
-        count += is_chosen(runner, runner->plan.order[i], only_largest);
+        count += is_chosen_bucket(runner, runner->plan.order[i], only_largest);
     return count;
 }
 
 /* only_largest: the largest bucket of each group. */
-static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
+static bg_status capture_buckets(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
 {
     bool expects = true;
-    bg__progress progress = bg__progress_begin("capture", 0, count_chosen(runner, only_largest));
+    bg__progress progress = bg__progress_begin("capture", 0, count_chosen_buckets(runner, only_largest));
     bg_status status = BG_OK;
     bool replanned;
 
     progress.shown = progress.shown && (!runner->ranks.there || runner->ranks.table.rank == 0);
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bool first = *failed == BG_OK;
-        if (!is_chosen(runner, runner->plan.order[i], only_largest))
+        if (!is_chosen_bucket(runner, runner->plan.order[i], only_largest))
             continue;
-        bg__capture_began(runner);
-        BG__TRY(capture(runner, runner->plan.order[i], true, &replanned, failed));
+        bg__capture_timer_start(runner);
+        BG__TRY(warm_up_and_capture(runner, runner->plan.order[i], true, &replanned, failed));
         if (first && *failed != BG_OK)
             *why = strdup(bg_last_error());
         if (replanned) {
-            progress.total = count_chosen(runner, only_largest);
+            progress.total = count_chosen_buckets(runner, only_largest);
             progress.done = 0;
             i = -1;
             continue;
         }
         if (expects && runner->plan.order[i]->graph != NULL) {
-            bg__space_expect(runner, runner->plan.order[i]);
+            bg__runner_estimate_memory(runner, runner->plan.order[i]);
             expects = false;
         }
         if (runner->config.lazy == BG_LAZY_BACKGROUND)
-            BG__TRY(bg__capture_took(runner, runner->plan.order[i]));
+            BG__TRY(bg__capture_timer_stop(runner, runner->plan.order[i]));
         bg__capture_progress_step(&progress, runner, runner->plan.order[i]);
     }
 done:
@@ -357,7 +359,7 @@ done:
     return status;
 }
 
-static void forget_failures(bg_runner *runner)
+static void clear_failures(bg_runner *runner)
 {
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         free(runner->plan.order[i]->failure);
@@ -365,7 +367,7 @@ static void forget_failures(bg_runner *runner)
     }
 }
 
-static bool any_captured(const bg_runner *runner)
+static bool has_captured_bucket(const bg_runner *runner)
 {
     for (int i = 0; i < runner->plan.bucket_count; i++)
         if (runner->plan.order[i]->graph != NULL)
@@ -381,36 +383,37 @@ bg_status bg_runner_capture(bg_runner *runner)
     char *why = NULL;
 
     BG__NEED(runner);
-    bg__pending_note();
-    status = bg__runner_check_idle(runner, __func__);
+    bg__foreign_error_note();
+    status = bg__runner_check_not_running(runner, __func__);
     if (status != BG_OK)
         return status; /* the call that is going on has the pool */
-    status = bg__runner_check_place(runner, __func__);
+    status = bg__runner_check_thread_device(runner, __func__);
     if (status == BG_OK)
-        status = bg__runner_check_capture(__func__);
+        status = bg__runner_check_can_capture(__func__);
     if (status == BG_OK)
-        status = bg__runner_take_pool(runner, __func__);
+        status = bg__runner_lock_pool(runner, __func__);
     BG__TRY(bg__runner_agree(runner, status));
     runner->frozen = runner->started = true;
-    only_largest = runner->config.lazy == BG_LAZY_BACKGROUND && !any_captured(runner);
-    if (runner->config.lazy == BG_LAZY_ON_DEMAND && runner->plan.bucket_count > 0 && !any_captured(runner)) {
-        forget_failures(runner); /* the next batches try again */
+    only_largest = runner->config.lazy == BG_LAZY_BACKGROUND && !has_captured_bucket(runner);
+    if (runner->config.lazy == BG_LAZY_ON_DEMAND && runner->plan.bucket_count > 0 && !has_captured_bucket(runner)) {
+        clear_failures(runner); /* the next batches try again */
         goto done;
     }
     runner->running = true;
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
-    status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
-    runner->before = bg__space_free();
+    status = bg__ranks_share_failure(&runner->ranks, "before the first capture of the runner", status);
+    runner->before = bg__device_free_bytes();
     runner->expected = 0;
     if (status == BG_OK)
-        status = restore_state_keeping_error(&state, capture_all(runner, only_largest, &failed, &why), runner->stream);
-    runner->after = bg__space_free();
+        status =
+            restore_state_keeping_error(&state, capture_buckets(runner, only_largest, &failed, &why), runner->stream);
+    runner->after = bg__device_free_bytes();
     runner->running = false;
-    if (status == BG_OK && failed != BG_OK && !any_captured(runner))
+    if (status == BG_OK && failed != BG_OK && !has_captured_bucket(runner))
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first failed with: %s",
                           why ? why : "");
 done:
-    bg__runner_give_pool(runner);
+    bg__runner_unlock_pool(runner);
     bg__state_free(&state);
     free(why);
     return status;

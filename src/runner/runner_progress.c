@@ -57,7 +57,7 @@ bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_inf
                              .capture_ms = graph.capture_ms,
                              .instantiate_ms = graph.instantiate_ms,
                              .replays = bucket->replays};
-    BG__TRY(bg__sized_give(info, &found, sizeof found, "info", "BG_BUCKET_INFO_INIT"));
+    BG__TRY(bg__struct_copy_out(info, &found, sizeof found, "info", "BG_BUCKET_INFO_INIT"));
 done:
     return status;
 }
@@ -86,7 +86,7 @@ bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph)
     return BG_OK;
 }
 
-static void print_row(FILE *out, const bg_bucket_info *info)
+static void print_bucket_row(FILE *out, const bg_bucket_info *info)
 {
     char query[12] = "-";
     if (info->decode)
@@ -115,13 +115,13 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
         if (bg_runner_get_bucket(runner, i, &info) != BG_OK)
             continue;
-        print_row(out, &info);
+        print_bucket_row(out, &info);
         captured += info.captured;
         ms += info.capture_ms;
     }
     fprintf(out, "captured: %d of %d buckets, %.1f ms without warm-ups\n", captured, runner->plan.bucket_count, ms);
     bg__misses_print(runner, out);
-    bg__space_print(runner, out);
+    bg__runner_print_memory(runner, out);
     if (runner->pool == NULL)
         fputs("no pool: the device has no virtual memory management, all batches run eagerly\n", out);
     else if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)

@@ -3,16 +3,16 @@
 
 #include <stdio.h>
 
-static double mib(size_t bytes)
+static double to_mib(size_t bytes)
 {
     return (double)bytes / (1 << 20);
 }
 
-size_t bg__space_free(void)
+size_t bg__device_free_bytes(void)
 {
     size_t free_bytes = 0, total;
     cudaError_t error = cudaMemGetInfo(&free_bytes, &total);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error == cudaSuccess ? free_bytes : 0;
 }
 
@@ -35,9 +35,9 @@ static size_t all_graph_bytes(const bg_runner *runner)
     return bytes;
 }
 
-void bg__space_expect(bg_runner *runner, const bg__bucket *first)
+void bg__runner_estimate_memory(bg_runner *runner, const bg__bucket *first)
 {
-    const size_t each = graph_bytes(first), there = bg__space_free();
+    const size_t each = graph_bytes(first), there = bg__device_free_bytes();
     size_t others = 0;
 
     for (int i = 0; i < runner->plan.bucket_count; i++)
@@ -47,7 +47,7 @@ void bg__space_expect(bg_runner *runner, const bg__bucket *first)
         bg__warn(
             "the graphs of the other %zu buckets may take %.1f MiB, each as much as the first, but %.1f MiB of the "
             "device's memory are free; capture fewer sizes (schedule, max_tokens, variants), or on demand (lazy)",
-            others, mib(each * others), mib(there));
+            others, to_mib(each * others), to_mib(there));
 }
 
 static size_t buffer_bytes(const bg__buffers *buffers)
@@ -59,7 +59,7 @@ static size_t buffer_bytes(const bg__buffers *buffers)
     return bytes;
 }
 
-static bg_runner_memory memory_of(const bg_runner *runner)
+static bg_runner_memory collect_memory(const bg_runner *runner)
 {
     bg_runner_memory memory = BG_RUNNER_MEMORY_INIT;
     memory.buffers = buffer_bytes(&runner->inputs) + buffer_bytes(&runner->outputs) + buffer_bytes(&runner->extra);
@@ -79,27 +79,28 @@ bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory
 
     BG__NEED(runner);
     BG__NEED(memory);
-    bg__pending_note();
-    found = memory_of(runner);
+    bg__foreign_error_note();
+    found = collect_memory(runner);
     BG__TRY_CUDA(cudaMemGetInfo(&found.available, &total));
-    BG__TRY(bg__sized_give(memory, &found, sizeof found, "memory", "BG_RUNNER_MEMORY_INIT"));
+    BG__TRY(bg__struct_copy_out(memory, &found, sizeof found, "memory", "BG_RUNNER_MEMORY_INIT"));
 done:
     return status;
 }
 
-void bg__space_print(const bg_runner *runner, FILE *out)
+void bg__runner_print_memory(const bg_runner *runner, FILE *out)
 {
-    const bg_runner_memory memory = memory_of(runner);
+    const bg_runner_memory memory = collect_memory(runner);
 
-    fprintf(out, "memory: %.1f MiB static buffers, %.1f MiB pool, %.1f MiB graphs", mib(memory.buffers),
-            mib(memory.pool), mib(memory.graphs));
+    fprintf(out, "memory: %.1f MiB static buffers, %.1f MiB pool, %.1f MiB graphs", to_mib(memory.buffers),
+            to_mib(memory.pool), to_mib(memory.graphs));
     if (memory.expected > 0)
-        fprintf(out, " (pool and graphs were expected to take %.1f MiB after the first bucket)", mib(memory.expected));
+        fprintf(out, " (pool and graphs were expected to take %.1f MiB after the first bucket)",
+                to_mib(memory.expected));
     fputc('\n', out);
     if (memory.before > 0)
-        fprintf(out, "free: %.1f MiB before the captures, %.1f MiB after them, ", mib(memory.before),
-                mib(memory.after));
+        fprintf(out, "free: %.1f MiB before the captures, %.1f MiB after them, ", to_mib(memory.before),
+                to_mib(memory.after));
     else
         fputs("free: ", out);
-    fprintf(out, "%.1f MiB now\n", mib(bg__space_free()));
+    fprintf(out, "%.1f MiB now\n", to_mib(bg__device_free_bytes()));
 }

@@ -45,7 +45,7 @@ const bg__config_key *bg__config_key_find(const char *name)
 
 static bg_status refuse_key(const char *name)
 {
-    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    bg__nearest nearest = bg__nearest_begin(name, strlen(name));
     char names[256] = "", hint[BG__HINT_BYTES];
     size_t used = 0;
     for (int i = 0; i < bg__config_key_count && used < sizeof names; i++) {
@@ -63,12 +63,13 @@ static bg_status refuse_value(const bg__config_key *key, const char *value)
 {
     char allowed[BG__ALLOWED_BYTES];
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is \"%.64s\"; allowed are %s", key->name, value,
-                    bg__variable_allowed(bg__variable_find(key->variable), value, allowed));
+                    bg__variable_describe_allowed(bg__variable_find(key->variable), value, allowed));
 }
 
 static bg_status read_number(const bg__config_key *key, const char *value, double *number)
 {
-    return bg__variable_number(bg__variable_find(key->variable), value, number) ? BG_OK : refuse_value(key, value);
+    return bg__variable_parse_number(bg__variable_find(key->variable), value, number) ? BG_OK
+                                                                                      : refuse_value(key, value);
 }
 
 static bg_status read_int(const bg__config_key *key, const char *value, int *number)
@@ -102,7 +103,7 @@ static bg_status read_size(const bg__config_key *key, const char *value, size_t 
 
 static bg_status read_choice(const bg__config_key *key, const char *value, int *index)
 {
-    return bg__variable_choice(bg__variable_find(key->variable), value, index) ? BG_OK : refuse_value(key, value);
+    return bg__variable_parse_choice(bg__variable_find(key->variable), value, index) ? BG_OK : refuse_value(key, value);
 }
 
 /* "true|false|1|0" */
@@ -139,7 +140,7 @@ static bg_status read_level(const bg__config_key *key, const char *value, int *l
 
 /* ---- strings ---- */
 
-static void free_text(struct bg_config_text *text)
+static void free_config_text(struct bg_config_text *text)
 {
     if (text == NULL)
         return;
@@ -151,7 +152,7 @@ static void free_text(struct bg_config_text *text)
 }
 
 /* Returns where the configuration owns the key's string; *field: its public field. */
-static char **find_string(bg_runner_config *config, const bg__config_key *key, const char ***field)
+static char **find_string_field(bg_runner_config *config, const bg__config_key *key, const char ***field)
 {
     switch (key->type) {
     case BG__KEY_SCHEDULE: *field = &config->schedule; return &config->text_->schedule;
@@ -171,7 +172,7 @@ static bg_status read_string(const bg__config_key *key, const char *value, bg_ru
     copy = config->text_ != NULL ? strdup(value) : NULL;
     if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", key->name);
-    owned = find_string(config, key, &field);
+    owned = find_string_field(config, key, &field);
     free(*owned);
     *owned = copy;
     *field = copy;
@@ -192,7 +193,7 @@ done:
     return status;
 }
 
-void bg__config_trial(const bg_runner_config *config, bg_runner_config *trial)
+void bg__config_begin_trial(const bg_runner_config *config, bg_runner_config *trial)
 {
     *trial = *config;
     trial->text_ = NULL;
@@ -207,7 +208,7 @@ static void move_string(char **to, char **from)
     *from = NULL;
 }
 
-void bg__config_keep(bg_runner_config *config, bg_runner_config *trial)
+void bg__config_commit(bg_runner_config *config, bg_runner_config *trial)
 {
     struct bg_config_text *text = config->text_;
     if (text == NULL) {
@@ -217,7 +218,7 @@ void bg__config_keep(bg_runner_config *config, bg_runner_config *trial)
         move_string(&text->eager_ops, &trial->text_->eager_ops);
         move_string(&text->query_lens, &trial->text_->query_lens);
         move_string(&text->compile_sizes, &trial->text_->compile_sizes);
-        free_text(trial->text_);
+        free_config_text(trial->text_);
     }
     *config = *trial;
     config->text_ = text;
@@ -237,7 +238,7 @@ void bg_runner_config_clear(bg_runner_config *config)
         config->query_lens = fallback.query_lens;
     if (config->compile_sizes == config->text_->compile_sizes)
         config->compile_sizes = fallback.compile_sizes;
-    free_text(config->text_);
+    free_config_text(config->text_);
     config->text_ = NULL;
 }
 
@@ -263,7 +264,7 @@ static bg_status read_value(const bg__config_key *key, const char *value, bg_run
         config->eager_ops = NULL; /* what "" means */
         if (value[0] == '\0')
             return BG_OK;
-        status = bg__override_check(value, key->name);
+        status = bg__override_check_list(value, key->name);
         break;
     }
     return status != BG_OK ? status : read_string(key, value, config);
@@ -282,10 +283,10 @@ bg_status bg_runner_config_set(bg_runner_config *config, const char *name, const
     key = bg__config_key_find(name);
     if (key == NULL)
         return refuse_key(name);
-    bg__config_trial(config, &trial);
+    bg__config_begin_trial(config, &trial);
     status = read_value(key, value, &trial);
     if (status == BG_OK)
-        bg__config_keep(config, &trial);
+        bg__config_commit(config, &trial);
     bg_runner_config_clear(&trial);
 done:
     return status;

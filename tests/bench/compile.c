@@ -67,7 +67,7 @@ static bg_status fill(step *s, const llama_config *config)
         slot[r] = r;
     }
     BENCH_TRY(llama_buffers_create(&s->buffers, s->batch, s->stream));
-    BENCH_TRY(llama_buffers_put(&s->buffers, token, position, slot, MOST_ROWS));
+    BENCH_TRY(llama_buffers_copy_in(&s->buffers, token, position, slot, MOST_ROWS));
     BENCH_TRY_CUDA(cudaStreamSynchronize(s->stream));
     return BG_OK;
 }

@@ -37,9 +37,9 @@ bg_status decoder_step(void *state)
 {
     static const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1, .uniform_decode = true};
     decoder *d = state;
-    uint64_t before = llama_launches();
+    uint64_t before = llama_launch_count();
     bg_status status = bg_runner_run(d->runner, &batch, NULL, NULL, NULL);
-    d->launches = llama_launches() - before;
+    d->launches = llama_launch_count() - before;
     return status;
 }
 

@@ -275,11 +275,11 @@ TOOL(shadow, bg_shadow, forward, p, p->stream, NULL, &report)
 TOOL(bisect_faulty, bg_bisect, forward, p, p->stream, NULL, &report)
 
 /* Of rows that no call reads: the replays that it takes. */
-static bg__padded padded_rows(const pass *p)
+static bg__padded_buffer padded_rows(const pass *p)
 {
-    return (bg__padded){.tensor = bg_tensor_1d(p->rows, BG_F32, 2), .live = 1, .kind = BG__PADDED_VALUE};
+    return (bg__padded_buffer){.tensor = bg_tensor_1d(p->rows, BG_F32, 2), .live = 1, .kind = BG__PADDED_VALUE};
 }
-TOOL(padding, bg__check_padding, p->graph, (bg__padded[]){padded_rows(p)}, 1, p->stream, &report)
+TOOL(padding, bg__check_padding, p->graph, (bg__padded_buffer[]){padded_rows(p)}, 1, p->stream, &report)
 
 static bg_status bisect(void *state)
 {

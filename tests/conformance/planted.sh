@@ -67,7 +67,7 @@ fi
 # ---- ends ----------------------------------------------------------------------------------------------------------
 
 plant unjoined-work-is-dropped stream/stream_capture.c \
-    'if (!joined(capture))' \
+    'if (!is_joined(capture))' \
     'if (false)'
 plant any-thread-may-end stream/stream_capture.c \
     'capture->thread != hc_thread()->id)
@@ -92,7 +92,7 @@ plant work-goes-on-after-invalidation stream/stream_capture.c \
 plant a-fork-may-begin stream/stream_capture.c \
     'return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;' \
     'if ((*stream)->capture && (*stream)->capture->origin != *stream)
-        leave(*stream);
+        leave_capture(*stream);
     return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;'
 plant the-legacy-stream-may-begin stream/stream_capture.c \
     'if ((*stream)->kind == HC_STREAM_LEGACY)' \
@@ -153,12 +153,12 @@ plant exchange-gives-no-mode-back runtime/runtime_captures.c \
     '*mode = old;' \
     ''
 plant instantiate-is-safe runtime/graph/runtime_exec.c \
-    'cudaError_t error = hc_capture_unsafe_call();
+    'cudaError_t error = hc_capture_check_unsafe_call();
     if (error)
         return error;
-    if (!hc_graph_is(graph)' \
+    if (!hc_graph_is_handle(graph)' \
     'cudaError_t error = cudaSuccess;
-    if (!hc_graph_is(graph)'
+    if (!hc_graph_is_handle(graph)'
 
 # ---- the legacy stream, questions and edits ----------------------------------------------------------------------------
 

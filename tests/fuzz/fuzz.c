@@ -20,7 +20,7 @@ void fuzz_fail(const char *condition, const char *file, int line)
 
 void fuzz_forget_error(void)
 {
-    (void)bg__fail_hide();
+    (void)bg__error_set_aside();
 }
 
 void fuzz_expect_refused(bg_status status)
@@ -65,7 +65,7 @@ static char *directory;
 
 static void remove_directory(void)
 {
-    cli_place_remove(directory);
+    cli_temporary_directory_remove(directory);
     free(directory);
     directory = NULL;
 }
@@ -73,7 +73,7 @@ static void remove_directory(void)
 const char *fuzz_directory(void)
 {
     if (directory == NULL) {
-        directory = cli_place_make();
+        directory = cli_temporary_directory_create();
         FUZZ_EXPECT(directory != NULL && atexit(remove_directory) == 0);
     }
     return directory;

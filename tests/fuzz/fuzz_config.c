@@ -32,7 +32,7 @@ static void expect_in_bounds(const bg_runner_config *c)
     FUZZ_EXPECT(c->worker_threads >= 0 && c->worker_threads <= 64);
     FUZZ_EXPECT(c->variants >= 0 && c->variants <= 64);
     FUZZ_EXPECT(bg__schedule_check(c->schedule, BG__TOKENS_MAX) == BG_OK);
-    FUZZ_EXPECT(bg__override_check(c->eager_ops, "eager_ops") == BG_OK);
+    FUZZ_EXPECT(bg__override_check_list(c->eager_ops, "eager_ops") == BG_OK);
     FUZZ_EXPECT(c->query_lens == NULL || bg__query_lens_check(c->query_lens, BG__TOKENS_MAX) == BG_OK);
 }
 

@@ -72,7 +72,7 @@ static void make(dumped *d, const uint8_t head[3], char *lines)
 static void expect_header(const bg_tensor *tensor)
 {
     char header[BG__NPY_HEADER_BYTES + 1] = "", *at;
-    size_t bytes = bg__npy_header(tensor, header);
+    size_t bytes = bg__npy_write_header(tensor, header);
     FUZZ_EXPECT(bytes % 64 == 0 && bytes <= BG__NPY_HEADER_BYTES && memcmp(header, "\x93NUMPY\1", 8) == 0);
     FUZZ_EXPECT((size_t)(unsigned char)header[8] + 256 * (size_t)(unsigned char)header[9] == bytes - 10);
     FUZZ_EXPECT(header[10] == '{' && header[bytes - 1] == '\n');
@@ -107,7 +107,7 @@ static int count_files(const char *directory)
 /* The index has the calls' tensors, each with a file that no other has. */
 static void expect_dump(const char *directory, int tensors)
 {
-    char *path = cli_path(directory, "index.json"), *text;
+    char *path = cli_join_path(directory, "index.json"), *text;
     size_t bytes = 0;
     cJSON *index;
     const cJSON *item;
@@ -117,7 +117,7 @@ static void expect_dump(const char *directory, int tensors)
     FUZZ_EXPECT(cJSON_GetArraySize(cJSON_GetObjectItem(index, "tensors")) == tensors);
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(index, "tensors"))
     {
-        FUZZ_EXPECT(is_plain(cli_text(item, "file")));
+        FUZZ_EXPECT(is_plain(cli_json_text(item, "file")));
     }
     FUZZ_EXPECT(count_files(directory) == tensors + 1);
     cJSON_Delete(index);
@@ -127,7 +127,7 @@ static void expect_dump(const char *directory, int tensors)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *directory = cli_path(fuzz_directory(), "dump"), *text;
+    char *directory = cli_join_path(fuzz_directory(), "dump"), *text;
     dumped d = {0};
     bg__dump *dump = NULL;
 
@@ -138,14 +138,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text = fuzz_text(data + 3, size - 3);
     make(&d, data, text);
     expect_header(&d.tensors[0]);
-    cli_place_remove(directory);
+    cli_temporary_directory_remove(directory);
     FUZZ_EXPECT(bg__dump_create(&dump, directory, "fuzz", -1) == BG_OK);
     for (int i = 0; i < 2; i++)
         FUZZ_EXPECT(bg__dump_call(dump, &d.call, d.tensors, NULL) == BG_OK);
     FUZZ_EXPECT(bg__dump_finish(dump, true, 0) == BG_OK);
     bg__dump_free(dump);
     expect_dump(directory, 2 * d.count);
-    FUZZ_EXPECT(bg__dump_check(directory) == BG_ERROR_INVALID_ARGUMENT);
+    FUZZ_EXPECT(bg__dump_check_directory(directory) == BG_ERROR_INVALID_ARGUMENT);
     free(directory);
     free(text);
     return 0;

@@ -74,7 +74,7 @@ static bool command_matches(const char *list, const char *name)
     FUZZ_EXPECT(strlen(fuzz_unhush()) > 0 || status == CLI_OK);
     matches = cJSON_GetArraySize(found) == 1;
     FUZZ_EXPECT(status == (matches ? CLI_OK : CLI_NO_MATCH));
-    FUZZ_EXPECT(!matches || strcmp(cli_text(cJSON_GetArrayItem(found, 0), "name"), name) == 0);
+    FUZZ_EXPECT(!matches || strcmp(cli_json_text(cJSON_GetArrayItem(found, 0), "name"), name) == 0);
     cJSON_Delete(found);
     cJSON_Delete(gathered.captured);
     return matches;
@@ -84,9 +84,9 @@ static void expect_same_again(const bg__override *override, char **text)
 {
     bg__override *again = NULL;
     char *second = NULL;
-    FUZZ_EXPECT(bg__override_text(override, text) == BG_OK);
-    FUZZ_EXPECT(bg__override_get(&again, *text) == BG_OK && bg__override_text(again, &second) == BG_OK);
-    bg__override_warn(again);
+    FUZZ_EXPECT(bg__override_format(override, text) == BG_OK);
+    FUZZ_EXPECT(bg__override_create(&again, *text) == BG_OK && bg__override_format(again, &second) == BG_OK);
+    bg__override_warn_unmatched(again);
     FUZZ_EXPECT(strcmp(*text, second) == 0);
     free(second);
     bg__override_free(again);
@@ -98,13 +98,13 @@ static void expect_list(const char *list, char *calls)
     char *text = NULL, *line;
     int count = 0;
 
-    FUZZ_EXPECT(bg__override_get(&override, list) == BG_OK && bg_override_eager(list) == BG_OK);
+    FUZZ_EXPECT(bg__override_create(&override, list) == BG_OK && bg_override_eager(list) == BG_OK);
     FUZZ_EXPECT(bg_override_eager(NULL) == BG_OK);
     expect_same_again(override, &text);
     while (calls != NULL && count++ < CALLS && (line = strsep(&calls, "\n")) != NULL) {
         path p = {0};
         if (make_path(&p, line)) {
-            bool matches = bg__override_apply(override, p.last, false);
+            bool matches = bg__override_is_eager(override, p.last, false);
             FUZZ_EXPECT(command_matches(list, line) == matches);
             FUZZ_EXPECT(command_matches(text, line) == matches);
         }
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)unsetenv("BG_EAGER_OPS");
     (void)unsetenv("BG_BREAKABLE");
     fuzz_forget_error();
-    status = bg__override_check(list, "fuzz");
+    status = bg__override_check_list(list, "fuzz");
     if (status == BG_OK) {
         expect_list(list, rest);
     } else {

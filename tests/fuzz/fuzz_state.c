@@ -37,7 +37,7 @@ static void expect_trials(const cli_bisection *b)
     const cJSON *trial, *number;
     cJSON_ArrayForEach(trial, b->trials)
     {
-        FUZZ_EXPECT(is_verdict(cli_text(trial, "verdict")));
+        FUZZ_EXPECT(is_verdict(cli_json_text(trial, "verdict")));
         cJSON_ArrayForEach(number, cJSON_GetObjectItemCaseSensitive(trial, "eager"))
         {
             FUZZ_EXPECT(cJSON_IsNumber(number) && number->valuedouble >= 0);
@@ -98,7 +98,7 @@ static void write_state(const char *path, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *path = cli_path(fuzz_directory(), "state.json");
+    char *path = cli_join_path(fuzz_directory(), "state.json");
     const cli_arguments arguments = {.count = 0};
     cli_bisection b = {.arguments = &arguments, .argv = program, .state = path, .count = 1, .base = (char *)""};
     const char *said;

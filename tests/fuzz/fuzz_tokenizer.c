@@ -68,10 +68,10 @@ static void expect_stream(const char *text, size_t length)
     size_t written = 0, same;
     FUZZ_EXPECT(out != NULL && again != NULL);
     for (size_t i = 0; i < length; i++)
-        written += unicode_push(&pieces, text + i, 1, out + written);
-    written += unicode_finish(&pieces, out + written);
-    same = unicode_push(&whole, text, length, again);
-    same += unicode_finish(&whole, again + same);
+        written += unicode_stream_push(&pieces, text + i, 1, out + written);
+    written += unicode_stream_finish(&pieces, out + written);
+    same = unicode_stream_push(&whole, text, length, again);
+    same += unicode_stream_finish(&whole, again + same);
     FUZZ_EXPECT(same == written && memcmp(out, again, same) == 0);
     for (size_t at = 0; at < written;) {
         uint32_t code;
@@ -94,7 +94,7 @@ static void expect_tokens(const tokenizer *t, int kind, const char *text, size_t
     }
     FUZZ_EXPECT(count <= length + 1);
     for (size_t i = 0; i < count; i++) {
-        gguf_string token = tokenizer_text(t, tokens[i]);
+        gguf_string token = tokenizer_get_bytes(t, tokens[i]);
         FUZZ_EXPECT(tokens[i] >= 0 && tokens[i] < tokenizer_size(t));
         if ((kind & UNKNOWN) || (i == 0 && (kind & BEGIN)))
             continue;

@@ -47,9 +47,9 @@ static bg_status read_runner(void)
 static bg_status read_eager(void)
 {
     bg__override *override = NULL;
-    bg_status status = bg__override_get(&override, NULL);
+    bg_status status = bg__override_create(&override, NULL);
     if (status == BG_OK)
-        bg__override_warn(override);
+        bg__override_warn_unmatched(override);
     bg__override_free(override);
     return status;
 }
@@ -86,7 +86,7 @@ static void expect_agreement(const bg__variable *variable, const char *value)
     (void)fuzz_unhush();
     if (read && status != BG_OK)
         fuzz_expect_refused(status);
-    allowed = cli_variable_allowed(variable, value, false);
+    allowed = cli_variable_check_value(variable, value, false);
     FUZZ_EXPECT(allowed == NULL || strlen(allowed) > 2);
     FUZZ_EXPECT(!read || (allowed == NULL) == (status == BG_OK));
     FUZZ_EXPECT(unsetenv(variable->name) == 0);
@@ -99,11 +99,11 @@ static void expect_number(const char *text)
 {
     double number = 0, again = 0;
     char printed[40];
-    if (!bg__number_read(text, &number))
+    if (!bg__parse_number(text, &number))
         return;
     FUZZ_EXPECT(number - number == 0);
     snprintf(printed, sizeof printed, "%.17g", number);
-    FUZZ_EXPECT(bg__number_read(printed, &again) && again == number);
+    FUZZ_EXPECT(bg__parse_number(printed, &again) && again == number);
 }
 
 static void expect_tolerances(const char *text)
@@ -138,7 +138,7 @@ static int given; /* arguments */
 static bool ran;
 
 /* The next input does not find what this one set. Returns how many arguments it was. */
-static int take_back(const cli_given *one)
+static int take_back(const cli_given_flag *one)
 {
     bool assigned = strcmp(one->flag->name, "-e") == 0;
     char *name = strdup(one->flag->variable != NULL ? one->flag->variable : assigned ? one->value : "NOTHING");
@@ -158,12 +158,12 @@ static int run_fuzzed(const cli_arguments *arguments)
         words += take_back(&arguments->given[i]);
     FUZZ_EXPECT(words == given);
     for (size_t i = 0; i < arguments->count; i++) {
-        const cli_given *one = &arguments->given[i];
-        FUZZ_EXPECT(one->value != NULL && (cli_flag_value(one->flag) != NULL || one->value[0] == '\0'));
-        FUZZ_EXPECT(cli_value(arguments, one->flag->name) != NULL);
+        const cli_given_flag *one = &arguments->given[i];
+        FUZZ_EXPECT(one->value != NULL && (cli_flag_value_syntax(one->flag) != NULL || one->value[0] == '\0'));
+        FUZZ_EXPECT(cli_given_value(arguments, one->flag->name) != NULL);
     }
-    if (cli_timeout(arguments, &seconds) == CLI_OK)
-        FUZZ_EXPECT(cli_value(arguments, "--timeout") == NULL ? seconds == 0 : seconds > 0 && seconds <= 1e6);
+    if (cli_read_timeout(arguments, &seconds) == CLI_OK)
+        FUZZ_EXPECT(cli_given_value(arguments, "--timeout") == NULL ? seconds == 0 : seconds > 0 && seconds <= 1e6);
     return CLI_OK;
 }
 

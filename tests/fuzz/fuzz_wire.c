@@ -24,8 +24,8 @@ static void open_pair(pipe_pair *p, size_t most)
 
 static void close_pair(pipe_pair *p)
 {
-    bg__close(&p->ends[0]);
-    bg__close(&p->ends[1]);
+    bg__close_fd(&p->ends[0]);
+    bg__close_fd(&p->ends[1]);
     bg__reader_free(&p->reader);
 }
 
@@ -54,10 +54,10 @@ static void expect_same_again(const bg__frame *frame, size_t most)
 }
 
 /* Reads what there is, and adds to *digest what the frames were. */
-static bg__read read_all(pipe_pair *p, uint64_t *digest, int *frames)
+static bg__read_result read_all(pipe_pair *p, uint64_t *digest, int *frames)
 {
     bg__frame frame;
-    bg__read result;
+    bg__read_result result;
     while ((result = bg__frame_read(p->ends[1], &p->reader, &frame)) == BG__READ_FRAME) {
         const unsigned char *body = frame.body;
         expect_frame(&frame, &p->reader);
@@ -72,9 +72,10 @@ static bg__read read_all(pipe_pair *p, uint64_t *digest, int *frames)
 }
 
 /* The whole of data, in pieces of up to `piece` bytes. */
-static bg__read receive(const uint8_t *data, size_t size, size_t most, size_t piece, uint64_t *digest, int *frames)
+static bg__read_result receive(const uint8_t *data, size_t size, size_t most, size_t piece, uint64_t *digest,
+                               int *frames)
 {
-    bg__read result = BG__READ_NOTHING;
+    bg__read_result result = BG__READ_NOTHING;
     pipe_pair p;
     open_pair(&p, most);
     for (size_t at = 0, count; at < size && result == BG__READ_NOTHING; at += count) {
@@ -83,7 +84,7 @@ static bg__read receive(const uint8_t *data, size_t size, size_t most, size_t pi
         result = read_all(&p, digest, frames);
         FUZZ_EXPECT(result == BG__READ_NOTHING || result == BG__READ_GARBAGE);
     }
-    bg__close(&p.ends[0]);
+    bg__close_fd(&p.ends[0]);
     if (result == BG__READ_NOTHING)
         FUZZ_EXPECT(read_all(&p, digest, frames) == BG__READ_END);
     else

@@ -50,17 +50,17 @@ capture=src/capture op=src/op
 plant join-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/BG__TRY_CUDA\(cudaStreamWaitEvent/if (waiter != capture->origin) &/'
 plant wait-dropped $capture/streams.c \
-    '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has/\1if (bg__capture_has(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
+    '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has_stream/\1if (bg__capture_has_stream(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
 plant not-forked-again $capture/segment.c '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
 plant event-wait-dropped $capture/event_calls.c 's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
 plant event-record-dropped $capture/events.c \
-    's/^( *)BG__TRY\(bg__graph_insert_event\(graph, call_step.*/\1(void)call_step, (void)graph;/'
+    's/^( *)BG__TRY\(bg__graph_insert_event\(graph, find_call_step.*/\1(void)find_call_step, (void)graph;/'
 plant event-unsettled $capture/events.c \
-    '/^bg_status bg__events_settle/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
-plant copy-off src/graph/writeback.c 's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
+    '/^bg_status bg__events_record_at_end/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
+plant copy-off src/graph/writeback.c 's/BG__TRY\(set_node_enabled\(fold, on\)\);/BG__TRY(set_node_enabled(fold, !on));/'
 plant copy-stays-off src/graph/writeback.c 's/^( *)fold->enabled = on;/\1(void)on;/'
 plant copy-stale src/graph/writeback.c 's/held->source == move->source && //'
-plant elsewhere-unnoticed $capture/replay.c 's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
+plant elsewhere-unnoticed $capture/replay.c 's/else if \(bg__output_copy_is_needed/else if (false \&\& bg__output_copy_is_needed/'
 plant in-place-unnoticed src/graph/writeback.c 's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
 plant bridge-shared $op/call.c 's/call->memory = &call->own/call->memory = \&parent->own/'
 plant outputs-in-one-block $op/memory.c 's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
@@ -72,12 +72,12 @@ plant wrong-stream $capture/replay.c 's/eager->work, stream\)/eager->work, eager
 plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
 plant override-ignored $op/override.c 's/return !override->patterns\[last\]\.negate/return fallback/'
-plant capture-copy-dropped src/graph/writeback.c '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
+plant capture-copy-dropped src/graph/writeback.c '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__output_copy_run.*//'
 plant tail-kept $op/outputs.c 's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
 plant workers-out-of-order $capture/workers.c \
     's/j = &workers->jobs\[i\]/j = \&workers->jobs[workers->job_count - 1 - i]/'
 plant state-kept $capture/capture.c 's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
-plant eager-join-at-end-dropped $capture/forward.c 's/joined = bg__capture_join\(pass\);/joined = BG_OK;/'
+plant eager-join-at-end-dropped $capture/forward.c 's/joined = bg__capture_join_members\(pass\);/joined = BG_OK;/'
 plant eager-error-forgotten $capture/forward.c 's/return pass->status;/return BG_OK;/'
 plant eager-bucket-left-open $capture/forward.c 's/bg__capture_close_bucket\(&pass\);/;/'
 plant eager-break-joins-nothing $capture/ops.c \

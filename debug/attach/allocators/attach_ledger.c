@@ -6,43 +6,43 @@
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/stacks/stacks.h"
 
-static atomic_bool is_used, due;
+static atomic_bool is_used, is_due;
 
-void bg__ledger_alloc(uintptr_t base, size_t bytes)
+void bg__ledger_record_alloc(uintptr_t base, size_t bytes)
 {
     bool moved = false;
     atomic_store(&is_used, true);
-    (void)bg__block_allocated(BG__LEDGER, base, bytes, &moved); /* the size is known */
+    (void)bg__block_record_alloc(BG__ALLOCATOR_LEDGER, base, bytes, &moved); /* the size is known */
     if (moved)
-        bg__book_memory_moved();
+        bg__graph_table_count_block_move();
 }
 
-void bg__ledger_free(uintptr_t base)
+void bg__ledger_record_free(uintptr_t base)
 {
     const bg__stack *stack;
     bg_site site = {NULL, 0};
 
-    bg__ledger_note_due();
-    stack = bg__block_free_matters(BG__LEDGER, base) ? bg__stack_here() : NULL;
+    bg__ledger_record_if_due();
+    stack = bg__block_free_needs_site(BG__ALLOCATOR_LEDGER, base) ? bg__stack_here() : NULL;
     if (stack != NULL)
         site = bg__stack_site(stack);
-    if (bg__block_freed(BG__LEDGER, base, 0, site))
-        bg__book_memory_moved();
+    if (bg__block_record_free(BG__ALLOCATOR_LEDGER, base, 0, site))
+        bg__graph_table_count_block_move();
 }
 
-void bg__ledger_note_later(void)
+void bg__ledger_record_later(void)
 {
-    atomic_store(&due, true);
+    atomic_store(&is_due, true);
 }
 
-void bg__ledger_note_due(void)
+void bg__ledger_record_if_due(void)
 {
-    if (atomic_load(&is_used) && atomic_load(&due) && atomic_exchange(&due, false))
-        bg__book_note_blocks();
+    if (atomic_load(&is_used) && atomic_load(&is_due) && atomic_exchange(&is_due, false))
+        bg__graph_table_record_blocks();
 }
 
-void bg__ledger_note_graphs(void)
+void bg__ledger_record_graphs(void)
 {
     if (atomic_load(&is_used))
-        bg__book_note_blocks();
+        bg__graph_table_record_blocks();
 }

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /* Called on the thread that allocates or frees the block. */
-void bg__ledger_alloc(uintptr_t base, size_t bytes);
-void bg__ledger_free(uintptr_t base);
+void bg__ledger_record_alloc(uintptr_t base, size_t bytes);
+void bg__ledger_record_free(uintptr_t base);
 /* Records the blocks that new graphs use, if the program has such an allocator. */
-void bg__ledger_note_graphs(void);
+void bg__ledger_record_graphs(void);
 /* The same, delayed until the next launch or free, since a program may set many nodes one by one. */
-void bg__ledger_note_later(void);
-void bg__ledger_note_due(void);
+void bg__ledger_record_later(void);
+void bg__ledger_record_if_due(void);
 
 #endif

@@ -46,13 +46,13 @@ static struct {
     void (*clear_error)(void);
     object (*new_function)(method *method, object self, object module);
     unsigned long long (*number)(object number);
-    object (*truth)(long value);
+    object (*new_bool)(long value);
     object globals; /* the script's own: the program does not see its names */
 } python;
 
 /* ---- called by the script, with numbers as arguments ------------------------------------------------------------- */
 
-static size_t number_of(object argument)
+static size_t argument_number(object argument)
 {
     unsigned long long number = python.number(argument);
     if (number == (unsigned long long)-1)
@@ -64,29 +64,30 @@ static size_t number_of(object argument)
 static object allocated(object self, const object *arguments, ptrdiff_t count)
 {
     bool moved = false;
-    bool ask = !python.child && bg__block_allocated((bg__allocator)number_of(arguments[0]), number_of(arguments[1]),
-                                                    number_of(arguments[2]), &moved);
+    bool ask =
+        !python.child && bg__block_record_alloc((bg__allocator)argument_number(arguments[0]),
+                                                argument_number(arguments[1]), argument_number(arguments[2]), &moved);
     (void)self;
     (void)count;
     if (moved)
-        bg__book_memory_moved();
-    return python.truth(ask);
+        bg__graph_table_count_block_move();
+    return python.new_bool(ask);
 }
 
 /* (allocator, base, bytes or 0). Runs on the program's stack, where the last reference was released. */
 static object freed(object self, const object *arguments, ptrdiff_t count)
 {
-    bg__allocator allocator = (bg__allocator)number_of(arguments[0]);
-    uintptr_t base = number_of(arguments[1]);
-    bool used = !python.child && bg__block_free_matters(allocator, base);
+    bg__allocator allocator = (bg__allocator)argument_number(arguments[0]);
+    uintptr_t base = argument_number(arguments[1]);
+    bool used = !python.child && bg__block_free_needs_site(allocator, base);
     const bg__stack *stack = used ? bg__stack_here() : NULL;
 
     (void)self;
     (void)count;
-    if (!python.child && bg__block_freed(allocator, base, number_of(arguments[2]),
-                                         stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0}))
-        bg__book_memory_moved();
-    return python.truth(0);
+    if (!python.child && bg__block_record_free(allocator, base, argument_number(arguments[2]),
+                                               stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0}))
+        bg__graph_table_count_block_move();
+    return python.new_bool(0);
 }
 
 static object begin(object self, const object *arguments, ptrdiff_t count)
@@ -95,7 +96,7 @@ static object begin(object self, const object *arguments, ptrdiff_t count)
     (void)arguments;
     (void)count;
     bg__blocks_snapshot_begin();
-    return python.truth(0);
+    return python.new_bool(0);
 }
 
 /* (base, bytes, whether the pool is private) */
@@ -103,8 +104,9 @@ static object segment(object self, const object *arguments, ptrdiff_t count)
 {
     (void)self;
     (void)count;
-    bg__block_segment(number_of(arguments[0]), number_of(arguments[1]), number_of(arguments[2]) != 0);
-    return python.truth(0);
+    bg__blocks_snapshot_add_segment(argument_number(arguments[0]), argument_number(arguments[1]),
+                                    argument_number(arguments[2]) != 0);
+    return python.new_bool(0);
 }
 
 /* (allocator, base, bytes) */
@@ -112,8 +114,9 @@ static object live(object self, const object *arguments, ptrdiff_t count)
 {
     (void)self;
     (void)count;
-    bg__block_live((bg__allocator)number_of(arguments[0]), number_of(arguments[1]), number_of(arguments[2]));
-    return python.truth(0);
+    bg__blocks_snapshot_add_block((bg__allocator)argument_number(arguments[0]), argument_number(arguments[1]),
+                                  argument_number(arguments[2]));
+    return python.new_bool(0);
 }
 
 /* (allocator) */
@@ -121,9 +124,9 @@ static object end(object self, const object *arguments, ptrdiff_t count)
 {
     (void)self;
     (void)count;
-    if (bg__blocks_snapshot_end((bg__allocator)number_of(arguments[0])))
-        bg__book_memory_moved();
-    return python.truth(0);
+    if (bg__blocks_snapshot_end((bg__allocator)argument_number(arguments[0])))
+        bg__graph_table_count_block_move();
+    return python.new_bool(0);
 }
 
 static object note(object self, const object *arguments, ptrdiff_t count)
@@ -131,8 +134,8 @@ static object note(object self, const object *arguments, ptrdiff_t count)
     (void)self;
     (void)arguments;
     (void)count;
-    bg__book_note_blocks();
-    return python.truth(0);
+    bg__graph_table_record_blocks();
+    return python.new_bool(0);
 }
 
 static method methods[] = {
@@ -149,7 +152,7 @@ static bool run_script(const char *script)
 }
 
 /* Runs at the end of Py_Finalize. A pending call is dropped then, and a new interpreter does not have the script. */
-static void leave_interpreter(void)
+static void forget_interpreter(void)
 {
     python.globals = NULL;
     atomic_store(&python.pending, false);
@@ -160,7 +163,7 @@ static bool define_feed(void)
     object builtins = python.builtins(), function;
 
     python.globals = python.new_dict();
-    if (python.globals == NULL || python.at_exit(leave_interpreter) != 0 || builtins == NULL ||
+    if (python.globals == NULL || python.at_exit(forget_interpreter) != 0 || builtins == NULL ||
         python.set_item(python.globals, "__builtins__", builtins) != 0)
         return false;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -183,19 +186,19 @@ static int run_feed(void *unused)
         atomic_store(&python.broken, true);
         bg__warn("--attach: what the program's allocator holds cannot be read; tensors that are freed are not found");
     }
-    bg__ledger_note_graphs();
+    bg__ledger_record_graphs();
     python.shim->leave();
     return 0;
 }
 
 /* A forked child must not lock anything: another thread may have had the lock. */
-static void leave_child(void)
+static void mark_child(void)
 {
     python.child = true;
 }
 
 /* Needs no lock of the interpreter. False while it ends, since it has no queue of pending calls then. */
-bool bg__python_is_there(void)
+bool bg__python_is_available(void)
 {
     return python.complete && !atomic_load(&python.broken) && python.is_initialized() != 0;
 }
@@ -216,29 +219,29 @@ void bg__python_begin(const bg__attach_shim *shim)
         {"PyErr_Clear", &python.clear_error},
         {"PyCFunction_NewEx", &python.new_function},
         {"PyLong_AsUnsignedLongLongMask", &python.number},
-        {"PyBool_FromLong", &python.truth},
+        {"PyBool_FromLong", &python.new_bool},
     };
     void *found;
 
     python.shim = shim;
-    python.complete = pthread_atfork(NULL, NULL, leave_child) == 0;
+    python.complete = pthread_atfork(NULL, NULL, mark_child) == 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        bg__program_function(wanted[i].name, wanted[i].function);
+        bg__find_program_function(wanted[i].name, wanted[i].function);
         memcpy(&found, wanted[i].function, sizeof found);
         python.complete &= found != NULL;
     }
 }
 
-void bg__python_watch(void)
+void bg__python_request_events(void)
 {
-    if (!bg__python_is_there() || atomic_exchange(&python.pending, true))
+    if (!bg__python_is_available() || atomic_exchange(&python.pending, true))
         return;
     if (python.add_pending(run_feed, NULL) != 0)
         atomic_store(&python.pending, false); /* the queue is full; the next graph tries again */
 }
 
-void bg__python_snapshot(void)
+void bg__python_request_snapshot(void)
 {
     atomic_store(&python.snapshot, true);
-    bg__python_watch();
+    bg__python_request_events();
 }

@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 
-enum { STREAMS = BG__CLOCK_STREAMS };
-typedef bg__clock clock;
+enum { STREAMS = BG__CLOCK_STREAMS_MAX };
+typedef bg__vector_clock clock;
 
 typedef struct event {
     CUevent handle;
@@ -25,12 +25,12 @@ static struct {
     clock of[STREAMS];
     int streams;
     bool full;
-    clock host, waited;      /* what the host may know is done; what it has waited for */
-    uint64_t asked[STREAMS]; /* each stream's last work that may wait for the host; 0: none */
+    clock host, waited;           /* what the host may know is done; what it has waited for */
+    uint64_t host_waits[STREAMS]; /* each stream's last work that may wait for the host; 0: none */
     event *events;
 } clocks;
 
-static void join(clock *one, const clock *other)
+static void join_clock(clock *one, const clock *other)
 {
     for (int i = 0; i < clocks.streams; i++)
         if (one->time[i] < other->time[i])
@@ -46,13 +46,13 @@ static bool is_blocking(CUstream stream)
 {
     unsigned flags = 0;
     cudaError_t error = is_legacy(stream) ? cudaSuccess : cudaStreamGetFlags(stream, &flags);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error != cudaSuccess || (flags & cudaStreamNonBlocking) == 0;
 }
 
 /* Whether the host may know that all work in the stream's clock is done. The slot can then be reused: a new stream in
  * it gets no order that it lacks. */
-static bool is_over(int index)
+static bool is_slot_reusable(int index)
 {
     for (int i = 0; i < clocks.streams; i++)
         if (clocks.of[index].time[i] > clocks.host.time[i])
@@ -61,12 +61,12 @@ static bool is_over(int index)
 }
 
 /* Returns -1 if there is none. */
-static int find_free(void)
+static int find_free_slot(void)
 {
     if (clocks.streams < STREAMS)
         return clocks.streams++;
     for (int i = 0; i < STREAMS; i++)
-        if (is_over(i))
+        if (is_slot_reusable(i))
             return i;
     return -1;
 }
@@ -81,7 +81,7 @@ static int find_stream(CUstream stream)
     for (int i = 0; i < clocks.streams; i++)
         if (clocks.handle[i] == handle)
             return i;
-    index = find_free();
+    index = find_free_slot();
     if (index < 0) {
         clocks.full = true;
         return -1;
@@ -91,7 +91,7 @@ static int find_stream(CUstream stream)
     return index;
 }
 
-void bg__clocks_stream_gone(CUstream stream)
+void bg__clocks_remove_stream(CUstream stream)
 {
     for (int i = 0; i < clocks.streams; i++)
         if (clocks.handle[i] == stream && !is_legacy(stream)) {
@@ -106,7 +106,7 @@ static void join_legacy(int stream)
     const bool legacy = clocks.handle[stream] == CU_STREAM_LEGACY;
     for (int i = 0; i < clocks.streams && clocks.blocks[stream]; i++)
         if (clocks.blocks[i] && (legacy || clocks.handle[i] == CU_STREAM_LEGACY))
-            join(&clocks.of[stream], &clocks.of[i]);
+            join_clock(&clocks.of[stream], &clocks.of[i]);
 }
 
 /* The clock of the stream's next work. Returns NULL if there is no room. */
@@ -116,11 +116,11 @@ static clock *clock_of(CUstream stream)
     if (index < 0)
         return NULL;
     join_legacy(index);
-    join(&clocks.of[index], &clocks.host);
+    join_clock(&clocks.of[index], &clocks.host);
     return &clocks.of[index];
 }
 
-bool bg__clocks_work(CUstream stream, bg__moment *work)
+bool bg__clocks_add_work(CUstream stream, bg__epoch *work)
 {
     clock *own = clock_of(stream);
     if (own == NULL || clocks.full)
@@ -130,36 +130,36 @@ bool bg__clocks_work(CUstream stream, bg__moment *work)
     return true;
 }
 
-bool bg__clocks_is_behind(bg__moment work, bg__moment other)
+bool bg__clocks_is_ordered_after(bg__epoch work, bg__epoch other)
 {
     return clocks.of[work.stream].time[other.stream] >= other.time;
 }
 
-bg__clock bg__clocks_of(CUstream stream)
+bg__vector_clock bg__clocks_of_stream(CUstream stream)
 {
     const clock *own = clock_of(stream);
     return own != NULL ? *own : (clock){{0}};
 }
 
-void bg__clocks_wait(CUstream stream, const bg__clock *at)
+void bg__clocks_stream_waits_clock(CUstream stream, const bg__vector_clock *at)
 {
     clock *own = clock_of(stream);
     if (own != NULL)
-        join(own, at);
+        join_clock(own, at);
 }
 
-void bg__clocks_may_wait_for_host(CUstream stream)
+void bg__clocks_stream_may_wait_host(CUstream stream)
 {
     clock *own = clock_of(stream);
     if (own != NULL)
-        clocks.asked[own - clocks.of] = ++own->time[own - clocks.of];
+        clocks.host_waits[own - clocks.of] = ++own->time[own - clocks.of];
 }
 
-bool bg__clocks_is_loose(bg__moment work)
+bool bg__clocks_is_order_unknown(bg__epoch work)
 {
     const clock *own = &clocks.of[work.stream];
     for (int i = 0; i < clocks.streams; i++)
-        if (clocks.asked[i] > clocks.waited.time[i] && own->time[i] >= clocks.asked[i])
+        if (clocks.host_waits[i] > clocks.waited.time[i] && own->time[i] >= clocks.host_waits[i])
             return true;
     return false;
 }
@@ -186,7 +186,7 @@ static event *add_event(CUevent handle)
     return NULL;
 }
 
-void bg__clocks_record(CUevent handle, CUstream stream)
+void bg__clocks_record_event(CUevent handle, CUstream stream)
 {
     const clock *own = clock_of(stream);
     event *e = find_event(handle);
@@ -201,7 +201,7 @@ void bg__clocks_record(CUevent handle, CUstream stream)
     }
 }
 
-void bg__clocks_event_made(CUevent handle)
+void bg__clocks_add_event(CUevent handle)
 {
     event *e = find_event(handle);
     if (e == NULL)
@@ -210,7 +210,7 @@ void bg__clocks_event_made(CUevent handle)
         e->at = (clock){{0}};
 }
 
-void bg__clocks_event_gone(CUevent handle)
+void bg__clocks_remove_event(CUevent handle)
 {
     event *e = find_event(handle);
     if (e == NULL)
@@ -219,14 +219,14 @@ void bg__clocks_event_gone(CUevent handle)
     free(e);
 }
 
-void bg__clocks_forget_events(void)
+void bg__clocks_invalidate_events(void)
 {
     for (event *e = clocks.events; e != NULL; e = e->hh.next)
         e->unknown = true;
 }
 
 /* The clock after all work launched. */
-static clock everything(void)
+static clock clock_of_all_work(void)
 {
     clock all = {{0}};
     for (int i = 0; i < clocks.streams; i++)
@@ -237,60 +237,60 @@ static clock everything(void)
 static clock clock_of_event(CUevent handle)
 {
     const event *e = find_event(handle);
-    return e != NULL && !e->unknown ? e->at : everything();
+    return e != NULL && !e->unknown ? e->at : clock_of_all_work();
 }
 
-void bg__clocks_wait_event(CUstream stream, CUevent handle)
+void bg__clocks_stream_waits_event(CUstream stream, CUevent handle)
 {
     const clock at = clock_of_event(handle);
     clock *own = clock_of(stream);
     if (own != NULL)
-        join(own, &at);
+        join_clock(own, &at);
 }
 
-void bg__clocks_wait_all(CUstream stream)
+void bg__clocks_stream_waits_all(CUstream stream)
 {
-    const clock all = everything();
+    const clock all = clock_of_all_work();
     clock *own = clock_of(stream);
     if (own != NULL)
-        join(own, &all);
+        join_clock(own, &all);
 }
 
 /* ---- the host --------------------------------------------------------------------------------------------------- */
 
-static void wait_for(const clock *at)
+static void host_waits_clock(const clock *at)
 {
-    join(&clocks.host, at);
-    join(&clocks.waited, at);
+    join_clock(&clocks.host, at);
+    join_clock(&clocks.waited, at);
 }
 
-void bg__clocks_host_waits(CUstream stream)
+void bg__clocks_host_waits_stream(CUstream stream)
 {
     const clock *own = clock_of(stream);
     if (own != NULL)
-        wait_for(own);
+        host_waits_clock(own);
 }
 
-void bg__clocks_host_may_know(CUstream stream)
+void bg__clocks_host_may_know_stream(CUstream stream)
 {
     const clock *own = clock_of(stream);
     if (own != NULL)
-        join(&clocks.host, own);
+        join_clock(&clocks.host, own);
 }
 
 void bg__clocks_host_waits_event(CUevent handle)
 {
     const clock at = clock_of_event(handle);
-    wait_for(&at);
+    host_waits_clock(&at);
 }
 
 void bg__clocks_host_waits_all(void)
 {
-    const clock all = everything();
-    wait_for(&all);
+    const clock all = clock_of_all_work();
+    host_waits_clock(&all);
 }
 
-bool bg__clocks_host_knows(bg__moment work)
+bool bg__clocks_host_knows(bg__epoch work)
 {
     return clocks.host.time[work.stream] >= work.time;
 }

@@ -5,33 +5,33 @@
 #include "debug/check/node_pointers.h"
 #include "signature.h"
 
-typedef struct noting {
-    bg__around_uses *uses;
+typedef struct use_collector {
+    bg__graph_uses *uses;
     const bg__allocations *addresses;
-} noting;
+} use_collector;
 
-static bg_status add_use(noting *n, const bg__node *node, uintptr_t begin, size_t bytes, bg__touch use)
+static bg_status add_use(use_collector *n, const bg__node *node, uintptr_t begin, size_t bytes, bg__access_kind use)
 {
     const bg__allocation *block = bg__allocations_find(n->addresses, begin);
-    bg__around_uses *uses = n->uses;
+    bg__graph_uses *uses = n->uses;
     const CUDA_KERNEL_NODE_PARAMS *k = &node->of.launch;
     bg_status status = BG_OK;
     bg__graph_use *added;
 
     if (bytes == 0)
         return BG_OK;
-    BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of memory"));
+    BG__TRY(BG__ARRAY_GROW(uses->list, uses->count, uses->capacity, "uses of memory"));
     added = &uses->list[uses->count];
     *added = (bg__graph_use){.begin = begin, .end = begin + bytes, .use = use, .index = uses->count};
     added->rest = block != NULL ? block->base + block->bytes - begin : 0;
     if (node->type == cudaGraphNodeTypeKernel)
         added->threads = (uint64_t)k->gridDimX * k->gridDimY * k->gridDimZ * k->blockDimX * k->blockDimY * k->blockDimZ;
     added->site = node->call != NULL ? node->call->site : (bg_site){NULL, 0};
-    added->name = bg__launched_keep(node->call != NULL ? node->call->name : bg__node_kind(node));
+    added->name = bg__intern_text(node->call != NULL ? node->call->name : bg__node_kind(node));
     if (added->name == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph uses");
     uses->count++;
-    BG__TRY(bg__inventory_add(&uses->inventory, begin, begin + bytes, use, added->name, added->site));
+    BG__TRY(bg__graph_inputs_add_use(&uses->inventory, begin, begin + bytes, use, added->name, added->site));
 done:
     return status;
 }
@@ -49,7 +49,7 @@ static int compare_uses(const void *first, const void *second)
 }
 
 /* Keeps one of equal uses: the first node's, with the most threads. */
-static void drop_equal(bg__around_uses *uses)
+static void merge_equal_uses(bg__graph_uses *uses)
 {
     size_t kept = 0;
     if (uses->count > 1)
@@ -65,30 +65,30 @@ static void drop_equal(bg__around_uses *uses)
     uses->count = kept;
 }
 
-static bg_status note_held(void *user, const bg__held *held)
+static bg_status add_pointer_use(void *user, const bg__node_pointer *held)
 {
-    noting *n = user;
+    use_collector *n = user;
     const bg__kernel *kernel = held->node->kernel;
-    bg__touch use = BG__MAY_READ;
+    bg__access_kind use = BG__ACCESS_UNKNOWN;
 
     if (held->is_end || bg__allocations_find(n->addresses, held->address) == NULL)
         return BG_OK;
     if (held->alone && kernel != NULL)
-        use = bg__signature_touch(kernel->name, kernel->parameter_count, held->parameter);
+        use = bg__signature_access(kernel->name, kernel->parameter_count, held->parameter);
     return add_use(n, held->node, held->address, 1, use);
 }
 
-static bg_status note_event(bg__around_uses *uses, const bg__node *node)
+static bg_status add_event(bg__graph_uses *uses, const bg__node *node)
 {
     bg_status status;
-    BG__TRY(BG__GROW(uses->events, uses->event_count, uses->event_capacity, "events"));
+    BG__TRY(BG__ARRAY_GROW(uses->events, uses->event_count, uses->event_capacity, "events"));
     uses->events[uses->event_count++] = (struct graph_event){node->of.event, node->type == cudaGraphNodeTypeWaitEvent};
 done:
     return status;
 }
 
 /* Counts only the first row if there are gaps between rows. */
-static size_t bytes_of(const bg__node *node, const bg__end *end, bg__end_kind which)
+static size_t contiguous_bytes(const bg__node *node, const bg__node_range *end, bg__copy_side which)
 {
     if (node->type == cudaGraphNodeTypeMemset) {
         const size_t width = node->of.fill.width * node->of.fill.elementSize;
@@ -100,75 +100,76 @@ static size_t bytes_of(const bg__node *node, const bg__end *end, bg__end_kind wh
     return solid ? end->bytes : copy->extent.width;
 }
 
-static bg_status note_ends(noting *n, const bg__node *node)
+static bg_status add_range_uses(use_collector *n, const bg__node *node)
 {
     bg_status status = BG_OK;
-    bg__end end;
+    bg__node_range end;
 
-    if (bg__copy_end(node, BG__SOURCE, &end)) {
-        BG__TRY(add_use(n, node, (uintptr_t)end.address, bytes_of(node, &end, BG__SOURCE), BG__DOES_READ));
+    if (bg__memcpy_node_range(node, BG__SOURCE, &end)) {
+        BG__TRY(add_use(n, node, (uintptr_t)end.address, contiguous_bytes(node, &end, BG__SOURCE), BG__ACCESS_READ));
         BG__TRY(bg__host_sources_add(&n->uses->sources, node, &end));
     }
-    if (bg__copy_end(node, BG__DESTINATION, &end) || bg__fill_end(node, &end))
-        BG__TRY(add_use(n, node, (uintptr_t)end.address, bytes_of(node, &end, BG__DESTINATION), BG__DOES_WRITE));
+    if (bg__memcpy_node_range(node, BG__DESTINATION, &end) || bg__memset_node_range(node, &end))
+        BG__TRY(
+            add_use(n, node, (uintptr_t)end.address, contiguous_bytes(node, &end, BG__DESTINATION), BG__ACCESS_WRITE));
 done:
     return status;
 }
 
-static bg_status note_node(noting *n, const bg__node *node)
+static bg_status add_node_uses(use_collector *n, const bg__node *node)
 {
     bg_status status = BG_OK;
 
     switch (node->type) {
     case cudaGraphNodeTypeKernel:
         if (node->kernel != NULL && bg__signature_may_wait(node->kernel->name))
-            bg__unseen_add(&n->uses->unseen, bg__unseen_kernel);
-        BG__TRY(bg__node_addresses(node, note_held, n));
+            bg__implicit_order_add(&n->uses->implicit_order, bg__implicit_order_kernel);
+        BG__TRY(bg__node_visit_pointers(node, add_pointer_use, n));
         break;
     case cudaGraphNodeTypeMemcpy:
     case cudaGraphNodeTypeMemset:
-        BG__TRY(bg__node_addresses(node, note_held, n));
-        BG__TRY(note_ends(n, node));
+        BG__TRY(bg__node_visit_pointers(node, add_pointer_use, n));
+        BG__TRY(add_range_uses(n, node));
         break;
     case cudaGraphNodeTypeEventRecord:
     case cudaGraphNodeTypeWaitEvent:
         if (node->known)
-            BG__TRY(note_event(n->uses, node));
+            BG__TRY(add_event(n->uses, node));
         break;
-    case cudaGraphNodeTypeHost: bg__unseen_add(&n->uses->unseen, bg__unseen_host_code); break;
+    case cudaGraphNodeTypeHost: bg__implicit_order_add(&n->uses->implicit_order, bg__implicit_order_host_code); break;
     case cudaGraphNodeTypeGraph:
     case cudaGraphNodeTypeEmpty:
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: break;
-    default: bg__unseen_add(&n->uses->unseen, bg__unseen_memory);
+    default: bg__implicit_order_add(&n->uses->implicit_order, bg__implicit_order_memory);
     }
 done:
     return status;
 }
 
-bg_status bg__graph_uses_note(bg__around_uses *uses, const bg_graph *graph, const bg__allocations *addresses)
+bg_status bg__graph_uses_collect(bg__graph_uses *uses, const bg_graph *graph, const bg__allocations *addresses)
 {
-    noting n = {uses, addresses};
+    use_collector n = {uses, addresses};
     bg__nodes nodes = {0};
     bg_status status;
 
-    uses->graph = bg__launched_keep(bg__graph_name(graph));
+    uses->graph = bg__intern_text(bg__graph_name(graph));
     if (uses->graph == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph uses");
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
-        BG__TRY(note_node(&n, &nodes.node[i]));
-    drop_equal(uses);
+        BG__TRY(add_node_uses(&n, &nodes.node[i]));
+    merge_equal_uses(uses);
 done:
     bg__nodes_free(&nodes);
     return status;
 }
 
-void bg__graph_uses_free(bg__around_uses *uses)
+void bg__graph_uses_free(bg__graph_uses *uses)
 {
     if (uses == NULL)
         return;
-    bg__inventory_free(uses->inventory);
+    bg__graph_inputs_free(uses->inventory);
     bg__host_sources_free(uses->sources);
     free(uses->events);
     free(uses->list);

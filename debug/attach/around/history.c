@@ -6,24 +6,24 @@
 
 #include "debug/attach/report/findings.h"
 
-enum { OTHERS = 6, MOST = 1 << 17 };
+enum { OTHERS_MAX = 6, PLACES_MAX = 1 << 17 };
 
-typedef struct used {
-    bg__user user; /* name NULL: none */
-    bg__touch use;
+typedef struct recorded_use {
+    bg__memory_user user; /* name NULL: none */
+    bg__access_kind use;
     bool exact;     /* all of the bytes are accessed */
     uint64_t reach; /* bytes from the begin of the place on */
     uint64_t order; /* number among all uses */
-} used;
+} recorded_use;
 
 /* Memory of a graph: the range of a copy or memset node, or the byte that a kernel's pointer points to. */
 typedef struct place {
     uintptr_t begin, end;
     size_t rest;
     bool written; /* the device may have written it; never reset */
-    used writer;
-    used graph;          /* the last writer in a graph: writer itself, or one before it */
-    used others[OTHERS]; /* one for each stream: the last that reads, may write, or writes without an order
+    recorded_use writer;
+    recorded_use graph;              /* the last writer in a graph: writer itself, or one before it */
+    recorded_use others[OTHERS_MAX]; /* one for each stream: the last that reads, may write, or writes without an order
                             with writer */
 } place;
 
@@ -45,7 +45,7 @@ static bool add_place(table *t, const place *added)
     place *copy;
     if (t->count == t->capacity) {
         const size_t capacity = t->capacity > 0 ? 2 * t->capacity : 64;
-        place **list = t->count < MOST ? realloc(t->list, capacity * sizeof(place *)) : NULL;
+        place **list = t->count < PLACES_MAX ? realloc(t->list, capacity * sizeof(place *)) : NULL;
         if (list == NULL)
             return false;
         t->list = list;
@@ -59,7 +59,7 @@ static bool add_place(table *t, const place *added)
     return true;
 }
 
-bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest)
+bool bg__history_add_range(uintptr_t begin, uintptr_t end, size_t rest)
 {
     return end <= begin || add_place(end - begin == 1 ? &places.bytes : &places.ranges,
                                      &(place){.begin = begin, .end = end, .rest = rest});
@@ -72,7 +72,7 @@ static int compare_places(const place *a, const place *b)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-static int compare_handles(const void *first, const void *second)
+static int compare_place_pointers(const void *first, const void *second)
 {
     return compare_places(*(place *const *)first, *(place *const *)second);
 }
@@ -87,7 +87,7 @@ static bool sort_table(table *t)
     if (merged == NULL)
         return false;
     if (t->count > t->sorted)
-        qsort(t->list + t->sorted, t->count - t->sorted, sizeof(place *), compare_handles);
+        qsort(t->list + t->sorted, t->count - t->sorted, sizeof(place *), compare_place_pointers);
     while (old < t->sorted || new < t->count) {
         bool takes_old = old < t->sorted && (new == t->count || compare_places(t->list[old], t->list[new]) <= 0);
         place *next = t->list[takes_old ? old++ : new ++];
@@ -107,7 +107,7 @@ bool bg__history_sort(void)
     return sort_table(&places.bytes) && sort_table(&places.ranges);
 }
 
-static size_t first_byte(uintptr_t begin)
+static size_t find_first_byte(uintptr_t begin)
 {
     size_t low = 0, high = places.bytes.sorted;
     while (low < high) {
@@ -127,11 +127,11 @@ typedef struct search {
     bool began;
 } search;
 
-static place *find_next(search *f)
+static place *find_next_place(search *f)
 {
     const table *bytes = &places.bytes, *ranges = &places.ranges;
     if (!f->began)
-        f->byte = first_byte(f->begin);
+        f->byte = find_first_byte(f->begin);
     f->began = true;
     if (f->byte < bytes->sorted && bytes->list[f->byte]->begin < f->end)
         return bytes->list[f->byte++];
@@ -141,48 +141,48 @@ static place *find_next(search *f)
     return NULL;
 }
 
-bool bg__history_has(uintptr_t begin, uintptr_t end)
+bool bg__history_has_range(uintptr_t begin, uintptr_t end)
 {
-    return find_next(&(search){begin, end, 0, 0, false}) != NULL;
+    return find_next_place(&(search){begin, end, 0, 0, false}) != NULL;
 }
 
-bool bg__history_may_write(uintptr_t begin, uintptr_t end)
+bool bg__history_may_be_written(uintptr_t begin, uintptr_t end)
 {
     search f = {begin, end, 0, 0, false};
-    for (const place *p = find_next(&f); p != NULL; p = find_next(&f))
+    for (const place *p = find_next_place(&f); p != NULL; p = find_next_place(&f))
         if (p->written)
             return true;
     return false;
 }
 
 /* Whether it was read after the last write. */
-static bool is_read(const place *p)
+static bool is_read_since_write(const place *p)
 {
-    for (int i = 0; i < OTHERS; i++)
+    for (int i = 0; i < OTHERS_MAX; i++)
         if (p->others[i].user.name != NULL && p->others[i].order > p->writer.order)
             return true;
     return false;
 }
 
 /* Returns the name of another owner's access after since that may have written. */
-static const char *find_perhaps(const place *p, uint64_t owner, uint64_t since)
+static const char *find_possible_writer(const place *p, uint64_t owner, uint64_t since)
 {
-    for (int i = 0; i < OTHERS; i++) {
-        const used *o = &p->others[i];
-        if (o->user.name != NULL && o->use == BG__MAY_READ && o->order > since && o->user.owner != owner)
+    for (int i = 0; i < OTHERS_MAX; i++) {
+        const recorded_use *o = &p->others[i];
+        if (o->user.name != NULL && o->use == BG__ACCESS_UNKNOWN && o->order > since && o->user.owner != owner)
             return o->user.name;
     }
     return NULL;
 }
 
-bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end, uint64_t owner, uint64_t since)
+bg__last_write bg__history_last_write(uintptr_t begin, uintptr_t end, uint64_t owner, uint64_t since)
 {
     search f = {begin, end, 0, 0, false};
-    bg__wrote last = {.is_unread = true};
+    bg__last_write last = {.is_unread = true};
 
-    for (const place *p = find_next(&f); p != NULL; p = find_next(&f)) {
-        last.is_unread = last.is_unread && !is_read(p);
-        last.perhaps = last.perhaps != NULL ? last.perhaps : find_perhaps(p, owner, since);
+    for (const place *p = find_next_place(&f); p != NULL; p = find_next_place(&f)) {
+        last.is_unread = last.is_unread && !is_read_since_write(p);
+        last.perhaps = last.perhaps != NULL ? last.perhaps : find_possible_writer(p, owner, since);
         if (p->writer.user.name != NULL && p->writer.order > last.order) {
             last.user = p->writer.user;
             last.order = p->writer.order;
@@ -191,15 +191,15 @@ bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end, uint64_t owner, uint
     return last;
 }
 
-uint64_t bg__history_order(void)
+uint64_t bg__history_last_order(void)
 {
     return places.order;
 }
 
-void bg__history_forget(uintptr_t begin, uintptr_t end)
+void bg__history_forget_range(uintptr_t begin, uintptr_t end)
 {
     search f = {begin, end, 0, 0, false};
-    for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
+    for (place *p = find_next_place(&f); p != NULL; p = find_next_place(&f)) {
         p->writer.user.name = p->graph.user.name = NULL;
         memset(p->others, 0, sizeof p->others);
     }
@@ -207,7 +207,7 @@ void bg__history_forget(uintptr_t begin, uintptr_t end)
 
 /* ---- findings -------------------------------------------------------------------------------------------------- */
 
-static const char *place_of(const bg__user *user, char *text, size_t bytes)
+static const char *site_text(const bg__memory_user *user, char *text, size_t bytes)
 {
     const bg_site site = user->site;
     if (site.file == NULL)
@@ -229,15 +229,15 @@ static const char *stream_name(CUstream stream, char text[32])
     return text;
 }
 
-static const char *verb(bg__touch use)
+static const char *access_verb(bg__access_kind use)
 {
-    return use == BG__DOES_WRITE ? "writes" : use == BG__DOES_READ ? "reads" : "may use";
+    return use == BG__ACCESS_WRITE ? "writes" : use == BG__ACCESS_READ ? "reads" : "may use";
 }
 
 /* node is in a graph. Nothing orders other with it. before: other was launched before node. */
-static void tell(const used *node, const used *other, bool before, uintptr_t address)
+static void report_unordered(const recorded_use *node, const recorded_use *other, bool before, uintptr_t address)
 {
-    const bg__user *n = &node->user, *o = &other->user;
+    const bg__memory_user *n = &node->user, *o = &other->user;
     char where[300], into[2][32], of_graph[120] = "", subject[300], message[1400];
 
     if (o->graph != NULL)
@@ -245,10 +245,10 @@ static void tell(const used *node, const used *other, bool before, uintptr_t add
     snprintf(message, sizeof message,
              "nothing orders %s of %s, launched into %s, and %s%s, launched %s it%s into %s: %s %s %p, which %s %s",
              n->name, n->graph, stream_name(n->stream, into[0]), o->name, of_graph, before ? "before" : "after",
-             place_of(o, where, sizeof where), stream_name(o->stream, into[1]), n->name, verb(node->use),
-             (void *)address, o->name, verb(other->use));
+             site_text(o, where, sizeof where), stream_name(o->stream, into[1]), n->name, access_verb(node->use),
+             (void *)address, o->name, access_verb(other->use));
     snprintf(subject, sizeof subject, "%s %s %s", n->graph, n->name, o->name);
-    bg__attach_report_site(
+    bg__attach_report_once_at(
         "unordered", BG_WARNING, subject, n->name, n->site,
         "let the stream of the later one wait for the other (cudaEventRecord, cudaStreamWaitEvent), or "
         "launch both into one stream",
@@ -257,30 +257,30 @@ static void tell(const used *node, const used *other, bool before, uintptr_t add
 
 /* Whether both access the same bytes. A kernel may access only a part of the block behind its pointer, such as a slot
  * of a cache. It is taken to access all of it if it has enough threads, or if the other access covers most of it. */
-static bool do_meet(const place *p, const used *one, const used *other)
+static bool do_overlap(const place *p, const recorded_use *one, const recorded_use *other)
 {
     return (one->exact && other->exact) || (one->exact ? 2 : 1) * one->reach >= p->rest ||
            (other->exact ? 2 : 1) * other->reach >= p->rest;
 }
 
-static void compare(const place *p, const used *now, const used *before)
+static void report_if_unordered(const place *p, const recorded_use *now, const recorded_use *before)
 {
-    const bool writes = now->use == BG__DOES_WRITE || before->use == BG__DOES_WRITE;
+    const bool writes = now->use == BG__ACCESS_WRITE || before->use == BG__ACCESS_WRITE;
     if (before->user.name == NULL || !writes || (now->user.graph == NULL && before->user.graph == NULL) ||
-        bg__clocks_is_behind(now->user.work, before->user.work) || !do_meet(p, now, before))
+        bg__clocks_is_ordered_after(now->user.work, before->user.work) || !do_overlap(p, now, before))
         return;
     if (now->user.graph != NULL)
-        tell(now, before, true, p->begin);
+        report_unordered(now, before, true, p->begin);
     else
-        tell(before, now, false, p->begin);
+        report_unordered(before, now, false, p->begin);
 }
 
 /* Chooses the entry to replace: that of the same stream, one that is done, or else the oldest. */
-static used *other_of(place *p, const bg__user *user)
+static recorded_use *find_other_slot(place *p, const bg__memory_user *user)
 {
-    used *oldest = &p->others[0];
-    for (int i = 0; i < OTHERS; i++) {
-        used *r = &p->others[i];
+    recorded_use *oldest = &p->others[0];
+    for (int i = 0; i < OTHERS_MAX; i++) {
+        recorded_use *r = &p->others[i];
         if (r->user.name == NULL || r->user.work.stream == user->work.stream || bg__clocks_host_knows(r->user.work))
             return r;
         if (r->order < oldest->order)
@@ -291,44 +291,45 @@ static used *other_of(place *p, const bg__user *user)
 
 /* Keeps the accesses that later ones must still be compared with: those without an order with the new writer, and, if
  * the writer is outside of graphs, those in graphs, since two accesses outside of graphs are no finding. */
-static void replace_writer(place *p, const used *now)
+static void replace_writer(place *p, const recorded_use *now)
 {
-    const used before = p->writer;
+    const recorded_use before = p->writer;
 
-    for (int i = 0; i < OTHERS; i++)
-        if (p->others[i].user.name != NULL && bg__clocks_is_behind(now->user.work, p->others[i].user.work) &&
+    for (int i = 0; i < OTHERS_MAX; i++)
+        if (p->others[i].user.name != NULL && bg__clocks_is_ordered_after(now->user.work, p->others[i].user.work) &&
             (now->user.graph != NULL || p->others[i].user.graph == NULL))
             p->others[i].user.name = NULL;
     p->writer = *now;
     if (now->user.graph != NULL)
         p->graph = *now;
-    if (before.user.name != NULL && !bg__clocks_is_behind(now->user.work, before.user.work))
-        *other_of(p, &before.user) = before;
+    if (before.user.name != NULL && !bg__clocks_is_ordered_after(now->user.work, before.user.work))
+        *find_other_slot(p, &before.user) = before;
 }
 
-static void use_place(place *p, const used *now)
+static void record_place_use(place *p, const recorded_use *now)
 {
-    compare(p, now, &p->writer);
+    report_if_unordered(p, now, &p->writer);
     if (p->writer.user.graph == NULL)
-        compare(p, now, &p->graph);
-    for (int i = 0; i < OTHERS; i++)
-        compare(p, now, &p->others[i]);
-    p->written = p->written || now->use != BG__DOES_READ;
-    if (now->use == BG__DOES_WRITE) {
+        report_if_unordered(p, now, &p->graph);
+    for (int i = 0; i < OTHERS_MAX; i++)
+        report_if_unordered(p, now, &p->others[i]);
+    p->written = p->written || now->use != BG__ACCESS_READ;
+    if (now->use == BG__ACCESS_WRITE) {
         replace_writer(p, now);
     } else {
-        *other_of(p, &now->user) = *now;
+        *find_other_slot(p, &now->user) = *now;
     }
 }
 
-void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user)
+void bg__history_record_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__access_kind use,
+                            const bg__memory_user *user)
 {
-    enum { A_THREAD = 16 }; /* bytes that a thread accesses, at most */
-    used now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
+    enum { BYTES_PER_THREAD = 16 }; /* bytes that a thread accesses, at most */
+    recorded_use now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
     search f = {begin, end, 0, 0, false};
 
-    for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
-        now.reach = now.exact ? end - p->begin : threads * A_THREAD;
-        use_place(p, &now);
+    for (place *p = find_next_place(&f); p != NULL; p = find_next_place(&f)) {
+        now.reach = now.exact ? end - p->begin : threads * BYTES_PER_THREAD;
+        record_place_use(p, &now);
     }
 }

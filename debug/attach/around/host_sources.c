@@ -7,7 +7,7 @@
 #include "debug/attach/report/findings.h"
 #include "history.h"
 
-enum { MOST = 1 << 20 }; /* bytes of a source that are compared: each launch waits for that */
+enum { COMPARED_MAX = 1 << 20 }; /* bytes of a source that are compared: each launch waits for that */
 
 typedef struct source {
     const void *address;
@@ -27,11 +27,11 @@ static bool is_pinned(const void *address)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
     cudaError_t error = cudaPointerGetAttributes(&attributes, address);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error == cudaSuccess && attributes.type == cudaMemoryTypeHost;
 }
 
-bg_status bg__host_sources_add(bg__host_sources **sources, const bg__node *node, const bg__end *end)
+bg_status bg__host_sources_add(bg__host_sources **sources, const bg__node *node, const bg__node_range *end)
 {
     bg_status status = BG_OK;
     source *added;
@@ -42,16 +42,16 @@ bg_status bg__host_sources_add(bg__host_sources **sources, const bg__node *node,
         *sources = calloc(1, sizeof **sources);
     if (*sources == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the sources of copies");
-    BG__TRY(BG__GROW((*sources)->list, (*sources)->count, (*sources)->capacity, "sources of copies"));
+    BG__TRY(BG__ARRAY_GROW((*sources)->list, (*sources)->count, (*sources)->capacity, "sources of copies"));
     added = &(*sources)->list[(*sources)->count++];
-    *added = (source){.address = end->address, .bytes = end->bytes < MOST ? end->bytes : MOST};
+    *added = (source){.address = end->address, .bytes = end->bytes < COMPARED_MAX ? end->bytes : COMPARED_MAX};
     snprintf(added->name, sizeof added->name, "%s", node->call != NULL ? node->call->name : bg__node_kind(node));
     added->site = node->call != NULL ? node->call->site : (bg_site){NULL, 0};
 done:
     return status;
 }
 
-static void tell(const source *s, const char *graph)
+static void report_changed_source(const source *s, const char *graph)
 {
     char message[500], subject[160];
     snprintf(
@@ -60,14 +60,14 @@ static void tell(const source *s, const char *graph)
         "waited for that launch: its copy may read what is meant for this one",
         s->name, graph, s->bytes, s->address);
     snprintf(subject, sizeof subject, "%s %s", graph, s->name);
-    bg__attach_report_site(
+    bg__attach_report_once_at(
         "host-source-changed", BG_WARNING, subject, s->name, s->site,
         "wait for an event behind the launch before the memory is written again, or use another buffer by "
         "turns",
         message);
 }
 
-void bg__host_sources_look(bg__host_sources *sources, const char *graph, bool running)
+void bg__host_sources_check(bg__host_sources *sources, const char *graph, bool running)
 {
     for (size_t i = 0; sources != NULL && i < sources->count; i++) {
         source *s = &sources->list[i];
@@ -76,8 +76,8 @@ void bg__host_sources_look(bg__host_sources *sources, const char *graph, bool ru
             continue;
         }
         if (running && s->before != NULL && memcmp(s->before, s->address, s->bytes) != 0 &&
-            !bg__history_may_write((uintptr_t)s->address, (uintptr_t)s->address + s->bytes))
-            tell(s, graph);
+            !bg__history_may_be_written((uintptr_t)s->address, (uintptr_t)s->address + s->bytes))
+            report_changed_source(s, graph);
         if (s->before == NULL)
             s->before = malloc(s->bytes);
         if (s->before != NULL)

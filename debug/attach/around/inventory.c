@@ -9,7 +9,7 @@
 #include "debug/report/process_report.h"
 #include "history.h"
 
-enum { LISTED = 6, TEXT = 1600 };
+enum { LISTED_MAX = 6, TEXT_BYTES = 1600 };
 
 typedef struct item {
     uintptr_t begin, end;
@@ -22,27 +22,27 @@ typedef struct item {
     unsigned long maybe;         /* launches before which others may have written it */
     const char *perhaps;         /* the last that may have */
     unsigned long lost;          /* launches before which nothing had read the result of the launch before */
-    bg__user last;               /* the last writer outside of this graph; name NULL: none was seen */
+    bg__memory_user last;        /* the last writer outside of this graph; name NULL: none was seen */
 } item;
 
-struct bg__inventory {
+struct bg__graph_inputs {
     item *list;
     size_t count, capacity;
     unsigned long launches;
-    uint64_t order;   /* bg__history_order at the last launch */
+    uint64_t order;   /* bg__history_last_order at the last launch */
     size_t nodes;     /* that use device memory */
     const char *node; /* the last one */
-    bool told, updated;
+    bool reported, updated;
 };
 
-static bool is_wanted;
+static bool is_enabled;
 
-void bg__inventory_want(bool wanted)
+void bg__graph_inputs_enable(bool wanted)
 {
-    is_wanted = wanted;
+    is_enabled = wanted;
 }
 
-void bg__inventory_free(bg__inventory *inventory)
+void bg__graph_inputs_free(bg__graph_inputs *inventory)
 {
     if (inventory != NULL)
         free(inventory->list);
@@ -50,15 +50,15 @@ void bg__inventory_free(bg__inventory *inventory)
 }
 
 /* Only device memory is listed, since the program writes host memory without a call. */
-static bool is_of_device(uintptr_t address)
+static bool is_device_memory(uintptr_t address)
 {
     struct cudaPointerAttributes about = {.type = cudaMemoryTypeUnregistered};
     cudaError_t error = cudaPointerGetAttributes(&about, (const void *)address);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error == cudaSuccess && about.type == cudaMemoryTypeDevice;
 }
 
-static item *find_item(const bg__inventory *inventory, uintptr_t begin)
+static item *find_item(const bg__graph_inputs *inventory, uintptr_t begin)
 {
     for (size_t i = 0; i < inventory->count; i++)
         if (inventory->list[i].begin <= begin && begin < inventory->list[i].end)
@@ -66,7 +66,7 @@ static item *find_item(const bg__inventory *inventory, uintptr_t begin)
     return NULL;
 }
 
-static void note_read(item *i, bool is_certain, const char *name, bg_site site)
+static void record_read(item *i, bool is_certain, const char *name, bg_site site)
 {
     const bool is_written = i->writer != NULL && i->writer != name; /* a node reads before it writes */
 
@@ -79,14 +79,14 @@ static void note_read(item *i, bool is_certain, const char *name, bg_site site)
     i->is_scratch = i->is_scratch || is_written;
 }
 
-bg_status bg__inventory_add(bg__inventory **inventory, uintptr_t begin, uintptr_t end, bg__touch use, const char *name,
-                            bg_site site)
+bg_status bg__graph_inputs_add_use(bg__graph_inputs **inventory, uintptr_t begin, uintptr_t end, bg__access_kind use,
+                                   const char *name, bg_site site)
 {
-    bg__inventory *v = *inventory;
+    bg__graph_inputs *v = *inventory;
     bg_status status = BG_OK;
     item *i;
 
-    if (!is_wanted || !is_of_device(begin))
+    if (!is_enabled || !is_device_memory(begin))
         return BG_OK;
     if (v == NULL)
         v = *inventory = calloc(1, sizeof *v);
@@ -96,12 +96,12 @@ bg_status bg__inventory_add(bg__inventory **inventory, uintptr_t begin, uintptr_
     v->node = name;
     i = find_item(v, begin);
     if (i == NULL) {
-        BG__TRY(BG__GROW(v->list, v->count, v->capacity, "inputs of a graph"));
+        BG__TRY(BG__ARRAY_GROW(v->list, v->count, v->capacity, "inputs of a graph"));
         i = &v->list[v->count++];
         *i = (item){.begin = begin, .end = end};
     }
-    if (use != BG__DOES_WRITE) {
-        note_read(i, use == BG__DOES_READ, name, site);
+    if (use != BG__ACCESS_WRITE) {
+        record_read(i, use == BG__ACCESS_READ, name, site);
         goto done;
     }
     if (i->writer == NULL && i->reader == NULL)
@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-static bool are_alike(const bg__inventory *one, const bg__inventory *other)
+static bool have_equal_items(const bg__graph_inputs *one, const bg__graph_inputs *other)
 {
     bool alike = one->count == other->count;
     for (size_t k = 0; k < one->count && alike; k++)
@@ -121,27 +121,27 @@ static bool are_alike(const bg__inventory *one, const bg__inventory *other)
     return alike;
 }
 
-void bg__inventory_replace(bg__inventory **inventory, bg__inventory *before)
+void bg__graph_inputs_replace(bg__graph_inputs **inventory, bg__graph_inputs *before)
 {
-    bg__inventory *v = *inventory;
+    bg__graph_inputs *v = *inventory;
 
     if (before == NULL)
         return;
-    if (v != NULL && are_alike(v, before)) {
-        bg__inventory_free(v);
+    if (v != NULL && have_equal_items(v, before)) {
+        bg__graph_inputs_free(v);
         *inventory = before;
         return;
     }
     if (v != NULL)
         v->updated = before->updated || before->launches > 0;
-    bg__inventory_free(before);
+    bg__graph_inputs_free(before);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-static void look_at(const bg__inventory *v, item *i, uint64_t owner)
+static void count_writes(const bg__graph_inputs *v, item *i, uint64_t owner)
 {
-    const bg__wrote by = bg__history_wrote(i->begin, i->end, owner, v->order);
+    const bg__last_write by = bg__history_last_write(i->begin, i->end, owner, v->order);
     const bool is_known = by.user.name != NULL, by_others = is_known && by.user.owner != owner;
 
     if (by_others && by.order > v->order)
@@ -156,28 +156,28 @@ static void look_at(const bg__inventory *v, item *i, uint64_t owner)
         i->lost++;
 }
 
-void bg__inventory_launched(bg__inventory *v, uint64_t owner)
+void bg__graph_inputs_record_launch(bg__graph_inputs *v, uint64_t owner)
 {
     if (v == NULL)
         return;
     if (v->launches == 0 && !v->updated)
-        bg__process_report_checked("inputs", 0, v->nodes);
+        bg__process_report_add_checked("inputs", 0, v->nodes);
     for (size_t k = 0; k < v->count; k++)
-        look_at(v, &v->list[k], owner);
+        count_writes(v, &v->list[k], owner);
     v->launches++;
-    v->order = bg__history_order();
+    v->order = bg__history_last_order();
 }
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct list {
-    char text[TEXT];
+    char text[TEXT_BYTES];
     size_t used;
     unsigned long count;
     const item *first;
 } list;
 
-static __attribute__((format(printf, 2, 3))) void append(list *l, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void append_text(list *l, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -190,41 +190,41 @@ static void append_writer(list *l, const item *i)
 {
     if (i->last.name == NULL)
         return;
-    append(l, ", last written by %s", i->last.name);
+    append_text(l, ", last written by %s", i->last.name);
     if (i->last.graph != NULL)
-        append(l, " of %s", i->last.graph);
+        append_text(l, " of %s", i->last.graph);
     if (i->last.site.file != NULL)
-        append(l, i->last.site.line > 0 ? " at %s:%d" : " at %s", i->last.site.file, i->last.site.line);
+        append_text(l, i->last.site.line > 0 ? " at %s:%d" : " at %s", i->last.site.file, i->last.site.line);
 }
 
-static void add_item(list *l, const item *i, const char *node)
+static void append_item(list *l, const item *i, const char *node)
 {
     if (l->count++ == 0)
         l->first = i;
-    if (l->count > LISTED)
+    if (l->count > LISTED_MAX)
         return;
-    append(l, "%s%p of %s", l->count > 1 ? "; " : "", (const void *)i->begin, node);
+    append_text(l, "%s%p of %s", l->count > 1 ? "; " : "", (const void *)i->begin, node);
     if (!i->is_certain && i->is_input)
-        append(l, ", which may read it");
+        append_text(l, ", which may read it");
 }
 
-static void tell(list *l, const bg__inventory *v, const char *graph, const char *what, const char *advice)
+static void report_list(list *l, const bg__graph_inputs *v, const char *graph, const char *what, const char *advice)
 {
     const char *node;
-    char message[TEXT + 300], subject[200];
+    char message[TEXT_BYTES + 300], subject[200];
 
     if (l->count == 0)
         return;
-    if (l->count > LISTED)
-        append(l, "; and %lu more", l->count - LISTED);
+    if (l->count > LISTED_MAX)
+        append_text(l, "; and %lu more", l->count - LISTED_MAX);
     node = l->first->reader != NULL ? l->first->reader : l->first->writer;
     snprintf(message, sizeof message, "in %lu launch%s of %s%s, %s: %s", v->launches, v->launches == 1 ? "" : "es",
              graph, v->updated ? " since its last update" : "", what, l->text);
     snprintf(subject, sizeof subject, "%s %s", graph, what);
-    bg__attach_report_site("inputs", BG_NOTE, subject, node, l->first->site, advice, message);
+    bg__attach_report_once_at("inputs", BG_NOTE, subject, node, l->first->site, advice, message);
 }
 
-static void tell_inputs(const bg__inventory *v, const char *graph)
+static void report_inputs(const bg__graph_inputs *v, const char *graph)
 {
     list refreshed = {.used = 0}, kept = {.used = 0}, carried = {.used = 0};
 
@@ -234,26 +234,26 @@ static void tell_inputs(const bg__inventory *v, const char *graph)
         list *l = i->is_result ? &carried : is_refreshed ? &refreshed : &kept;
         if (!i->is_input || (l == &carried && is_refreshed))
             continue;
-        add_item(l, i, i->reader);
-        if (l->count > LISTED)
+        append_item(l, i, i->reader);
+        if (l->count > LISTED_MAX)
             continue;
         if (l != &refreshed && i->written > 0)
-            append(l, ", before %lu", i->written);
+            append_text(l, ", before %lu", i->written);
         else if (l != &refreshed)
-            append(l, ", before none");
+            append_text(l, ", before none");
         if (i->maybe > 0)
-            append(l, ", and perhaps before %lu by %s", i->maybe, i->perhaps);
+            append_text(l, ", and perhaps before %lu by %s", i->maybe, i->perhaps);
         append_writer(l, i);
     }
-    tell(&refreshed, v, graph, "others write these inputs before each",
-         "look whether one is missing that each batch or step changes");
-    tell(&kept, v, graph, "others do not write these inputs before each",
-         "write what another batch or step changes before each launch; weights and caches stay as they are");
-    tell(&carried, v, graph, "these are carried from launch to launch",
-         "set what each launch shall begin with, such as flags and counters, before it or in the graph");
+    report_list(&refreshed, v, graph, "others write these inputs before each",
+                "look whether one is missing that each batch or step changes");
+    report_list(&kept, v, graph, "others do not write these inputs before each",
+                "write what another batch or step changes before each launch; weights and caches stay as they are");
+    report_list(&carried, v, graph, "these are carried from launch to launch",
+                "set what each launch shall begin with, such as flags and counters, before it or in the graph");
 }
 
-static void tell_lost(const bg__inventory *v, const char *graph)
+static void report_lost_results(const bg__graph_inputs *v, const char *graph)
 {
     list lost = {.used = 0};
 
@@ -261,21 +261,21 @@ static void tell_lost(const bg__inventory *v, const char *graph)
         const item *i = &v->list[k];
         if (!i->is_result || i->is_input || i->is_scratch || i->lost == 0)
             continue;
-        add_item(&lost, i, i->writer);
-        if (lost.count <= LISTED)
-            append(&lost, ", before %lu", i->lost);
+        append_item(&lost, i, i->writer);
+        if (lost.count <= LISTED_MAX)
+            append_text(&lost, ", before %lu", i->lost);
     }
-    tell(&lost, v, graph, "these results were written over before anything was seen to read them",
-         "copy a result that is still needed before the next launch (in PyTorch: clone)");
+    report_list(&lost, v, graph, "these results were written over before anything was seen to read them",
+                "copy a result that is still needed before the next launch (in PyTorch: clone)");
 }
 
-void bg__inventory_tell(bg__inventory *v, const char *graph)
+void bg__graph_inputs_report(bg__graph_inputs *v, const char *graph)
 {
-    if (v == NULL || v->told)
+    if (v == NULL || v->reported)
         return;
-    v->told = true;
+    v->reported = true;
     if (v->launches == 0)
         return;
-    tell_inputs(v, graph);
-    tell_lost(v, graph);
+    report_inputs(v, graph);
+    report_lost_results(v, graph);
 }

@@ -9,20 +9,20 @@
 #include "signature.h"
 
 /* The inputs and results of one graph. All functions accept NULL: nothing is listed. */
-typedef struct bg__inventory bg__inventory;
+typedef struct bg__graph_inputs bg__graph_inputs;
 
 /* Call it before the first graph. */
-void bg__inventory_want(bool wanted);
+void bg__graph_inputs_enable(bool wanted);
 /* Adds a use of memory. Call it in the order of the nodes. name must live until the process ends. Errors:
  * OUT_OF_MEMORY. */
-bg_status bg__inventory_add(bg__inventory **inventory, uintptr_t begin, uintptr_t end, bg__touch use, const char *name,
-                            bg_site site);
+bg_status bg__graph_inputs_add_use(bg__graph_inputs **inventory, uintptr_t begin, uintptr_t end, bg__access_kind use,
+                                   const char *name, bg_site site);
 /* The graph was updated. *inventory gets the launches of before if both have the same uses; the other one is freed. */
-void bg__inventory_replace(bg__inventory **inventory, bg__inventory *before);
-/* The graph is launched. Call it before bg__history_use gets the uses of this launch, with the same owner. */
-void bg__inventory_launched(bg__inventory *inventory, uint64_t owner);
+void bg__graph_inputs_replace(bg__graph_inputs **inventory, bg__graph_inputs *before);
+/* The graph is launched. Call it before bg__history_record_use gets the uses of this launch, with the same owner. */
+void bg__graph_inputs_record_launch(bg__graph_inputs *inventory, uint64_t owner);
 /* Adds the notes. Call it when the graph is launched no more. */
-void bg__inventory_tell(bg__inventory *inventory, const char *graph);
-void bg__inventory_free(bg__inventory *inventory);
+void bg__graph_inputs_report(bg__graph_inputs *inventory, const char *graph);
+void bg__graph_inputs_free(bg__graph_inputs *inventory);
 
 #endif

@@ -16,7 +16,7 @@ static const char *find_parameters(const char *name)
 }
 
 /* Returns the end of the parameter that begins at `at`. It may contain commas of templates and function types. */
-static const char *find_end(const char *at)
+static const char *find_parameter_end(const char *at)
 {
     for (int depth = 0; *at != '\0'; at++) {
         if (depth == 0 && (*at == ',' || *at == ')'))
@@ -60,20 +60,20 @@ static bool is_atomic_pointer(const char *begin, const char *end)
     return (at != NULL && at < end && ends_in(begin, end, "*")) || (ref != NULL && ref < end);
 }
 
-bg__touch bg__signature_touch(const char *name, int parameters, int index)
+bg__access_kind bg__signature_access(const char *name, int parameters, int index)
 {
     const char *at = name != NULL ? find_parameters(name) : NULL;
-    bg__touch found = BG__MAY_READ;
+    bg__access_kind found = BG__ACCESS_UNKNOWN;
     int count = 0, others = 0;
     bool variable = false;
 
     if (at == NULL)
-        return BG__MAY_READ;
+        return BG__ACCESS_UNKNOWN;
     while (*at == '(' || *at == ',') {
-        const char *end = find_end(++at), *begin = at + strspn(at, " ");
+        const char *end = find_parameter_end(++at), *begin = at + strspn(at, " ");
         const bool constant = is_const_pointer(begin, end);
         if (count == index) {
-            found = constant ? BG__DOES_READ : BG__MAY_READ;
+            found = constant ? BG__ACCESS_READ : BG__ACCESS_UNKNOWN;
             variable =
                 !constant && ends_in(begin, end, "*") && !ends_in(begin, end, "**") && !is_volatile_pointer(begin, end);
         } else {
@@ -83,8 +83,8 @@ bg__touch bg__signature_touch(const char *name, int parameters, int index)
         at = end;
     }
     if (count != parameters)
-        return BG__MAY_READ;
-    return variable && others == 0 && count > 1 ? BG__DOES_WRITE : found;
+        return BG__ACCESS_UNKNOWN;
+    return variable && others == 0 && count > 1 ? BG__ACCESS_WRITE : found;
 }
 
 bool bg__signature_may_wait(const char *name)
@@ -93,7 +93,7 @@ bool bg__signature_may_wait(const char *name)
     bool found = false;
 
     while (at != NULL && (*at == '(' || *at == ',') && !found) {
-        const char *end = find_end(++at);
+        const char *end = find_parameter_end(++at);
         found = is_volatile_pointer(at, end) || is_atomic_pointer(at, end);
         at = end;
     }

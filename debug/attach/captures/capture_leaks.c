@@ -18,31 +18,31 @@ void bg__leak_begin(const bg__attach_shim *given)
 /* Also true if the mode cannot be read. */
 static bool is_relaxed(void)
 {
-    bg__relaxed relaxed = bg__relax_to_release();
-    bg__relax_end(relaxed);
+    bg__relaxed_mode relaxed = bg__relaxed_mode_try_begin();
+    bg__relaxed_mode_end(relaxed);
     return relaxed.before == cudaStreamCaptureModeRelaxed;
 }
 
 /* Returns the name of the kernel, or of the driver's function. NULL: no kernel, copy or memset. */
-static char *name_work(const bg__driver_call *call, const char *function)
+static char *work_name(const bg__driver_call *call, const char *function)
 {
     char *kernel = NULL;
     if (strncmp(function, "cuMemcpy", 8) == 0 || strncmp(function, "cuMemset", 8) == 0)
         return strdup(function);
     if (strncmp(function, "cuLaunchKernelEx", 16) == 0)
-        kernel = bg__launched_name(shim, bg__call_argument(call, 1));
+        kernel = bg__function_short_name(shim, bg__call_argument(call, 1));
     else if (strncmp(function, "cuLaunchKernel", 14) == 0 || strncmp(function, "cuLaunchCooperativeKernel", 25) == 0)
-        kernel = bg__launched_name(shim, bg__call_argument(call, 0));
+        kernel = bg__function_short_name(shim, bg__call_argument(call, 0));
     else
         return NULL;
     return kernel != NULL ? kernel : strdup(function);
 }
 
-void bg__leak_look(const bg__driver_call *call, const char *function, CUstream stream)
+void bg__leak_check(const bg__driver_call *call, const char *function, CUstream stream)
 {
     CUstream captured = NULL;
     const bg__stack *begun = bg__capture_of_thread(&captured);
-    char *work = begun != NULL && !is_relaxed() ? name_work(call, function) : NULL, message[1024];
+    char *work = begun != NULL && !is_relaxed() ? work_name(call, function) : NULL, message[1024];
     char into[32] = "the default stream";
     bg_site site;
 
@@ -56,9 +56,9 @@ void bg__leak_look(const bg__driver_call *call, const char *function, CUstream s
              "%s%s%.0d): it runs once, now, and is in no graph",
              work, into, (void *)captured, site.file != NULL ? site.file : "an unknown place", site.line > 0 ? ":" : "",
              site.line);
-    bg__attach_report("leak", BG_WARNING, work, work, bg__stack_here(),
-                      "launch it into the capturing stream, or fork its stream from that one (cudaEventRecord, "
-                      "cudaStreamWaitEvent); what shall run once belongs before the capture",
-                      message);
+    bg__attach_report_once("leak", BG_WARNING, work, work, bg__stack_here(),
+                           "launch it into the capturing stream, or fork its stream from that one (cudaEventRecord, "
+                           "cudaStreamWaitEvent); what shall run once belongs before the capture",
+                           message);
     free(work);
 }

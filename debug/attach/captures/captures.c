@@ -22,11 +22,11 @@ static struct {
     atomic_int inside; /* observed calls that have not returned */
     bool checks;       /* findings are wanted */
     pid_t process;     /* the process that captures; a forked child reports nothing */
-} open = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} open_captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool bg__captures_are_open(void)
 {
-    return atomic_load(&open.count) > 0;
+    return atomic_load(&open_captures.count) > 0;
 }
 
 /* CU_STREAM_PER_THREAD is another stream in each thread. */
@@ -37,7 +37,7 @@ static bool is_per_thread(CUstream stream)
 
 static bool is_origin(const bg__open_capture *c, CUstream stream)
 {
-    return c->stream == stream && (!is_per_thread(stream) || c->thread.id == bg__caller_here().id);
+    return c->stream == stream && (!is_per_thread(stream) || c->thread.id == bg__thread_info_here().id);
 }
 
 static bool is_member(const bg__open_capture *c, CUstream stream)
@@ -48,34 +48,35 @@ static bool is_member(const bg__open_capture *c, CUstream stream)
     return is_origin(c, stream);
 }
 
-static CUstreamCaptureStatus status_of(const bg__open_capture *c)
+static CUstreamCaptureStatus capture_status(const bg__open_capture *c)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    bg__capture_info info;
-    if ((is_per_thread(c->stream) && c->thread.id != bg__caller_here().id) || bg__driver_capture_info(&info) != BG_OK ||
+    bg__capture_info_function info;
+    if ((is_per_thread(c->stream) && c->thread.id != bg__thread_info_here().id) ||
+        bg__driver_find_capture_info(&info) != BG_OK ||
         info(c->stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS)
         return CU_STREAM_CAPTURE_STATUS_NONE;
     return status;
 }
 
-static void drop(bg__open_capture **at)
+static void remove_capture_locked(bg__open_capture **at)
 {
     bg__open_capture *c = *at;
     *at = c->next;
     bg__blocks_capture_ended(c->id, NULL); /* no effect if it has ended well */
-    if (!c->told && c->suspect.function != NULL)
+    if (!c->reported && c->suspect.function != NULL)
         bg__culprit_report(c, &c->suspect);
     for (size_t i = 0; i < c->count; i++)
         free(c->streams[i].node);
-    bg__running_leave(c->running);
+    bg__running_remove_row(c->running);
     free(c->streams);
     free(c);
-    if (atomic_fetch_sub(&open.count, 1) == 1)
+    if (atomic_fetch_sub(&open_captures.count, 1) == 1)
         shim->watch(false);
 }
 
 /* "set_flag"; "" if it is no kernel node. The caller frees it. */
-static char *name_node(CUgraphNode node)
+static char *kernel_node_name(CUgraphNode node)
 {
     CUresult (*get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
     void *address = shim->real("cuGraphKernelNodeGetParams_v2");
@@ -84,17 +85,17 @@ static char *name_node(CUgraphNode node)
 
     memcpy(&get, &address, sizeof get);
     if (get != NULL && get(node, &params) == CUDA_SUCCESS)
-        name = bg__launched_name(shim, params.func != NULL ? (void *)params.func : (void *)params.kern);
+        name = bg__function_short_name(shim, params.func != NULL ? (void *)params.func : (void *)params.kern);
     return name != NULL ? name : strdup("");
 }
 
 /* Records the last launch, which the command shows if the program dies during the capture, such as one that waits for
  * work that it has only captured. */
-static void note_running(bg__open_capture *c, CUgraphNode node, const bg__stack *stack)
+static void record_running_locked(bg__open_capture *c, CUgraphNode node, const bg__stack *stack)
 {
     const bg_site begun = c->begun != NULL ? bg__stack_site(c->begun) : (bg_site){NULL, 0};
     const bg_site site = stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
-    char *name = name_node(node), *text = NULL;
+    char *name = kernel_node_name(node), *text = NULL;
     cJSON *row = cJSON_CreateObject();
 
     if (row != NULL && name != NULL && cJSON_AddStringToObject(row, "call", name) &&
@@ -103,33 +104,33 @@ static void note_running(bg__open_capture *c, CUgraphNode node, const bg__stack 
         cJSON_AddStringToObject(row, "begun", begun.file != NULL ? begun.file : "an unknown place") &&
         cJSON_AddNumberToObject(row, "begun_line", begun.line))
         text = bg__json_text(row, false);
-    bg__running_leave(c->running);
+    bg__running_remove_row(c->running);
     c->running = -1;
     if (text != NULL) {
         text[strlen(text) - 1] = '\0'; /* the last brace */
-        c->running = bg__running_enter(text, ++c->launches);
+        c->running = bg__running_add_row(text, ++c->launches);
     }
     cJSON_free(text);
     cJSON_Delete(row);
     free(name);
 }
 
-static bg__open_capture **find_origin(CUstream stream)
+static bg__open_capture **find_by_origin_locked(CUstream stream)
 {
-    bg__open_capture **at = &open.list;
+    bg__open_capture **at = &open_captures.list;
     while (*at != NULL && !is_origin(*at, stream))
         at = &(*at)->next;
     return at;
 }
 
-void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
+void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode)
 {
     bg__open_capture *c = calloc(1, sizeof *c);
     CUstreamCaptureStatus status;
-    bg__capture_info info;
+    bg__capture_info_function info;
     cuuint64_t id = 0;
 
-    if (c == NULL || bg__driver_capture_info(&info) != BG_OK ||
+    if (c == NULL || bg__driver_find_capture_info(&info) != BG_OK ||
         info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS) {
         bg__warn("--attach: a capture is not followed: out of host memory, or the driver does not know it");
         free(c);
@@ -138,93 +139,93 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
     *c = (bg__open_capture){.stream = stream,
                             .id = id,
                             .mode = mode,
-                            .thread = bg__caller_here(),
+                            .thread = bg__thread_info_here(),
                             .begun = bg__stack_here(),
                             .running = -1};
-    pthread_mutex_lock(&open.lock);
-    if (*find_origin(stream) != NULL) /* its end was missed */
-        drop(find_origin(stream));
-    c->next = open.list;
-    open.list = c;
-    if (atomic_fetch_add(&open.count, 1) == 0)
+    pthread_mutex_lock(&open_captures.lock);
+    if (*find_by_origin_locked(stream) != NULL) /* its end was missed */
+        remove_capture_locked(find_by_origin_locked(stream));
+    c->next = open_captures.list;
+    open_captures.list = c;
+    if (atomic_fetch_add(&open_captures.count, 1) == 0)
         shim->watch(true);
     bg__blocks_capture_begun(id);
-    pthread_mutex_unlock(&open.lock);
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
 /* Returns the capture that the stream is in, or NULL. */
-static const bg__open_capture *find_capture(CUstream stream)
+static const bg__open_capture *find_by_stream_locked(CUstream stream)
 {
     CUstreamCaptureStatus status;
-    bg__capture_info info;
+    bg__capture_info_function info;
     cuuint64_t id = 0;
-    const bg__open_capture *c = open.list;
+    const bg__open_capture *c = open_captures.list;
 
-    if (bg__driver_capture_info(&info) != BG_OK || info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
-        status == CU_STREAM_CAPTURE_STATUS_NONE)
+    if (bg__driver_find_capture_info(&info) != BG_OK ||
+        info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE)
         return NULL;
     while (c != NULL && c->id != id)
         c = c->next;
     return c;
 }
 
-void bg__capture_refused(const char *function, uint32_t result, CUstream stream)
+void bg__capture_report_refused(const char *function, uint32_t result, CUstream stream)
 {
     bg__culprit culprit = {.function = function, .result = result, .stack = bg__stack_here()};
     const bg__open_capture *other = NULL;
 
-    if (!open.checks)
+    if (!open_captures.checks)
         return;
-    pthread_mutex_lock(&open.lock);
+    pthread_mutex_lock(&open_captures.lock);
     if (result == CUDA_ERROR_ILLEGAL_STATE)
-        other = find_capture(stream);
+        other = find_by_stream_locked(stream);
     if (other != NULL || result != CUDA_ERROR_ILLEGAL_STATE)
-        bg__culprit_report_begin(other, &culprit);
-    pthread_mutex_unlock(&open.lock);
+        bg__culprit_report_refused(other, &culprit);
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
 const bg__stack *bg__capture_of_thread(CUstream *stream)
 {
     const bg__stack *begun = NULL;
-    const pid_t thread = bg__caller_here().id;
-    pthread_mutex_lock(&open.lock);
-    for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
-        if (c->thread.id == thread && status_of(c) == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    const pid_t thread = bg__thread_info_here().id;
+    pthread_mutex_lock(&open_captures.lock);
+    for (bg__open_capture *c = open_captures.list; c != NULL && open_captures.checks; c = c->next)
+        if (c->thread.id == thread && capture_status(c) == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
             begun = c->mode != CU_STREAM_CAPTURE_MODE_RELAXED ? c->begun : NULL;
             *stream = c->stream;
             break;
         }
-    pthread_mutex_unlock(&open.lock);
+    pthread_mutex_unlock(&open_captures.lock);
     return begun;
 }
 
 /* ---- streams ---------------------------------------------------------------------------------------------------- */
 
-static void note_launch(bg__open_capture *c, CUstream stream, CUgraphNode node, const bg__stack *stack)
+static void record_launch_locked(bg__open_capture *c, CUstream stream, CUgraphNode node, const bg__stack *stack)
 {
     size_t i = 0;
     while (i < c->count && c->streams[i].stream != stream)
         i++;
     if (i == c->count) {
-        if (BG__GROW(c->streams, c->count, c->capacity, "streams of a capture") != BG_OK)
+        if (BG__ARRAY_GROW(c->streams, c->count, c->capacity, "streams of a capture") != BG_OK)
             return;
         c->count++;
     }
     c->streams[i] = (bg__capture_stream){stream, node, stack, false, NULL};
 }
 
-void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack)
+void bg__capture_record_launch(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack)
 {
-    pthread_mutex_lock(&open.lock);
-    for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
+    pthread_mutex_lock(&open_captures.lock);
+    for (bg__open_capture *c = open_captures.list; c != NULL && open_captures.checks; c = c->next)
         if (c->id == id) {
-            note_launch(c, stream, node, stack);
-            note_running(c, node, stack);
+            record_launch_locked(c, stream, node, stack);
+            record_running_locked(c, node, stack);
         }
-    pthread_mutex_unlock(&open.lock);
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
-static bool holds(const CUgraphNode *nodes, size_t count, CUgraphNode node)
+static bool has_node(const CUgraphNode *nodes, size_t count, CUgraphNode node)
 {
     for (size_t i = 0; i < count; i++)
         if (nodes[i] == node)
@@ -232,33 +233,33 @@ static bool holds(const CUgraphNode *nodes, size_t count, CUgraphNode node)
     return false;
 }
 
-static bool is_waited_for(CUgraphNode node)
+static bool has_dependents(CUgraphNode node)
 {
     size_t count = 0;
     cudaError_t error = cudaGraphNodeGetDependentNodes((cudaGraphNode_t)node, NULL, NULL, &count);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error != cudaSuccess || count > 0; /* after an error no stream is named */
 }
 
 /* Marks the streams whose last node neither a node nor the origin depends on: then the end fails. Must run before the
  * end, since the graph is destroyed afterwards. */
-static bg_status find_unjoined(bg__open_capture *c)
+static bg_status mark_unjoined_locked(bg__open_capture *c)
 {
     CUstreamCaptureStatus captures = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUgraphEdgeData *data;
     const CUgraphNode *frontier;
     CUgraph graph;
-    bg__capture_info info;
+    bg__capture_info_function info;
     size_t waited = 0;
     bg_status status;
 
-    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY(bg__driver_find_capture_info(&info));
     if (info(c->stream, &captures, NULL, &graph, &frontier, &data, &waited) != CUDA_SUCCESS ||
         captures != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         goto done;
     for (size_t i = 0; i < c->count; i++) {
         bg__capture_stream *s = &c->streams[i];
-        s->unjoined = !holds(frontier, waited, s->last) && !is_waited_for((CUgraphNode)s->last);
+        s->unjoined = !has_node(frontier, waited, s->last) && !has_dependents((CUgraphNode)s->last);
         if (s->unjoined && s->node == NULL)
             s->node = bg__node_name((cudaGraph_t)graph, (cudaGraphNode_t)s->last);
     }
@@ -266,26 +267,26 @@ done:
     return status;
 }
 
-void bg__capture_ending(CUstream stream)
+void bg__capture_before_end(CUstream stream)
 {
     bg__open_capture *c;
-    pthread_mutex_lock(&open.lock);
-    c = *find_origin(stream);
+    pthread_mutex_lock(&open_captures.lock);
+    c = *find_by_origin_locked(stream);
     if (c != NULL && (c->count > 1 || (c->count == 1 && c->streams[0].stream != stream)))
-        (void)find_unjoined(c); /* after an error no stream is named */
-    pthread_mutex_unlock(&open.lock);
+        (void)mark_unjoined_locked(c); /* after an error no stream is named */
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
-void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph)
+void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph)
 {
     bg__open_capture **at, *c;
     bg__culprit end = {.function = "cuStreamEndCapture", .result = result};
 
-    pthread_mutex_lock(&open.lock);
-    at = find_origin(stream);
+    pthread_mutex_lock(&open_captures.lock);
+    at = find_by_origin_locked(stream);
     c = *at;
-    if (c != NULL && result != CUDA_SUCCESS && open.checks && !c->told) {
-        end.thread = bg__caller_here();
+    if (c != NULL && result != CUDA_SUCCESS && open_captures.checks && !c->reported) {
+        end.thread = bg__thread_info_here();
         end.stack = bg__stack_here();
         if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
             bg__culprit_report_unjoined(c, &end);
@@ -296,32 +297,32 @@ void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph)
     }
     if (c != NULL && result == CUDA_SUCCESS)
         bg__blocks_capture_ended(c->id, graph);
-    if (c != NULL && (result == CUDA_SUCCESS || status_of(c) == CU_STREAM_CAPTURE_STATUS_NONE))
-        drop(at);
-    pthread_mutex_unlock(&open.lock);
+    if (c != NULL && (result == CUDA_SUCCESS || capture_status(c) == CU_STREAM_CAPTURE_STATUS_NONE))
+        remove_capture_locked(at);
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
 /* ---- all calls -------------------------------------------------------------------------------------------------- */
 
 /* Removes captures on streams that the call destroys: CUDA must not be asked about them afterwards. */
-static void drop_streams(const char *function, CUstream stream)
+static void remove_destroyed_streams(const char *function, CUstream stream)
 {
     bool all = strncmp(function, "cuCtxDestroy", 12) == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
     if (!all && strncmp(function, "cuStreamDestroy", 15) != 0)
         return;
-    pthread_mutex_lock(&open.lock);
-    for (bg__open_capture **at = &open.list; *at != NULL;)
+    pthread_mutex_lock(&open_captures.lock);
+    for (bg__open_capture **at = &open_captures.list; *at != NULL;)
         if (all || is_origin(*at, stream))
-            drop(at);
+            remove_capture_locked(at);
         else
             at = &(*at)->next;
-    pthread_mutex_unlock(&open.lock);
+    pthread_mutex_unlock(&open_captures.lock);
 }
 
 void bg__captures_before_call(const bg__driver_call *call)
 {
-    atomic_fetch_add(&open.inside, 1);
-    drop_streams(shim->name(call->name), bg__call_argument(call, 0));
+    atomic_fetch_add(&open_captures.inside, 1);
+    remove_destroyed_streams(shim->name(call->name), bg__call_argument(call, 0));
 }
 
 static CUstream stream_of(const bg__driver_call *call, const char *function)
@@ -333,38 +334,38 @@ static CUstream stream_of(const bg__driver_call *call, const char *function)
 }
 
 /* If several threads make calls, the culprit is the one that a rule forbids, and not one that merely fails. */
-static void look(bg__open_capture *c, const bg__driver_call *call)
+static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
 {
     bg__culprit culprit = {.function = shim->name(call->name), .result = call->result};
 
-    if (c->told || status_of(c) != CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    if (c->reported || capture_status(c) != CU_STREAM_CAPTURE_STATUS_INVALIDATED)
         return;
-    culprit.thread = bg__caller_here();
+    culprit.thread = bg__thread_info_here();
     culprit.stack = bg__stack_here();
     if (bg__culprit_explain(c, &culprit, is_member(c, stream_of(call, culprit.function))) ||
-        atomic_load(&open.inside) == 1) {
+        atomic_load(&open_captures.inside) == 1) {
         bg__culprit_report(c, &culprit);
-        c->told = true;
+        c->reported = true;
     } else if (c->suspect.function == NULL) {
         c->suspect = culprit;
     }
 }
 
 /* The two errors never invalidate a capture: the stream has work, or the capture was invalidated before. */
-static bool is_innocent(uint32_t result)
+static bool cannot_invalidate(uint32_t result)
 {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
 void bg__captures_after_call(const bg__driver_call *call)
 {
-    if (!is_innocent(call->result)) {
-        pthread_mutex_lock(&open.lock);
-        for (bg__open_capture *c = open.list; c != NULL; c = c->next)
-            look(c, call);
-        pthread_mutex_unlock(&open.lock);
+    if (!cannot_invalidate(call->result)) {
+        pthread_mutex_lock(&open_captures.lock);
+        for (bg__open_capture *c = open_captures.list; c != NULL; c = c->next)
+            check_call_locked(c, call);
+        pthread_mutex_unlock(&open_captures.lock);
     }
-    atomic_fetch_sub(&open.inside, 1);
+    atomic_fetch_sub(&open_captures.inside, 1);
 }
 
 bool bg__captures_begin(const bg__attach_shim *given)
@@ -372,20 +373,20 @@ bool bg__captures_begin(const bg__attach_shim *given)
     unsigned check = 0;
 
     shim = given;
-    open.process = getpid();
-    open.checks = bg__env_choices("BG_CHECK", &check) == BG_OK && check > 0;
-    if (open.checks)
-        bg__running_begin();
-    return open.checks;
+    open_captures.process = getpid();
+    open_captures.checks = bg__env_choices("BG_CHECK", &check) == BG_OK && check > 0;
+    if (open_captures.checks)
+        bg__running_create_file();
+    return open_captures.checks;
 }
 
 /* Reports the remaining suspects when the program ends. */
-__attribute__((destructor)) static void end_captures(void)
+__attribute__((destructor)) static void report_suspects(void)
 {
-    if (open.process != getpid() || pthread_mutex_trylock(&open.lock) != 0)
+    if (open_captures.process != getpid() || pthread_mutex_trylock(&open_captures.lock) != 0)
         return; /* another thread still uses the list */
-    for (bg__open_capture *c = open.list; c != NULL; c = c->next)
-        if (!c->told && c->suspect.function != NULL)
+    for (bg__open_capture *c = open_captures.list; c != NULL; c = c->next)
+        if (!c->reported && c->suspect.function != NULL)
             bg__culprit_report(c, &c->suspect);
-    pthread_mutex_unlock(&open.lock);
+    pthread_mutex_unlock(&open_captures.lock);
 }

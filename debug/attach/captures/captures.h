@@ -7,10 +7,10 @@
 #include "debug/attach/shim/shim.h"
 #include "debug/attach/stacks/stacks.h"
 
-typedef struct bg__caller {
+typedef struct bg__thread_info {
     pid_t id;
     char name[16];
-} bg__caller;
+} bg__thread_info;
 
 /* A stream of a capture, and its last node. */
 typedef struct bg__capture_stream {
@@ -25,7 +25,7 @@ typedef struct bg__capture_stream {
 typedef struct bg__culprit {
     const char *function; /* the driver's name; NULL: unknown */
     uint32_t result;
-    bg__caller thread;
+    bg__thread_info thread;
     const bg__stack *stack;
     const char *rule, *advice;
 } bg__culprit;
@@ -35,12 +35,12 @@ typedef struct bg__open_capture {
     CUstream stream; /* where it began, and must end */
     uint64_t id;
     CUstreamCaptureMode mode;
-    bg__caller thread;
+    bg__thread_info thread;
     const bg__stack *begun;
     bg__capture_stream *streams;
     size_t count, capacity;
     bg__culprit suspect; /* may have invalidated it, but calls of other threads may have, too */
-    bool told;           /* the culprit is reported */
+    bool reported;       /* the culprit is reported */
     int running;         /* its place in running.h; -1: none */
     unsigned long launches;
 } bg__open_capture;
@@ -55,31 +55,31 @@ void bg__captures_before_call(const bg__driver_call *call);
 void bg__captures_after_call(const bg__driver_call *call);
 bool bg__captures_are_open(void);
 /* After the call that began it. */
-void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode);
+void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode);
 /* After a call that failed to begin one: on the legacy default stream, or on a stream that captures already. */
-void bg__capture_refused(const char *function, uint32_t result, CUstream stream);
+void bg__capture_report_refused(const char *function, uint32_t result, CUstream stream);
 /* A launch into stream has added node to the capture with that id. */
-void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack);
+void bg__capture_record_launch(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack);
 /* Before and after the call that ends the capture of stream. graph: NULL if the call failed. */
-void bg__capture_ending(CUstream stream);
-void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph);
+void bg__capture_before_end(CUstream stream);
+void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph);
 /* Finds the innermost valid capture of the calling thread. Returns where it began, and its stream. NULL: there is none,
  * or its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
 /* Returns the short name of a CUfunction or a CUkernel (launched_name.c). The caller frees it. NULL: the driver has
  * none, or out of host memory. */
-char *bg__launched_name(const bg__attach_shim *shim, void *function);
+char *bg__function_short_name(const bg__attach_shim *shim, void *function);
 
 /* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */
 
-bg__caller bg__caller_here(void);
+bg__thread_info bg__thread_info_here(void);
 /* Finds the rule that culprit->function broke with culprit->result, and sets rule and advice. asked: the call's stream
  * argument belongs to the capture. Returns false if no rule proves that this call invalidated the capture. */
 bool bg__culprit_explain(const bg__open_capture *capture, bg__culprit *culprit, bool asked);
 void bg__culprit_report(const bg__open_capture *capture, const bg__culprit *culprit);
 /* Reports a capture that did not begin. other: the capture that its stream is in; NULL: the legacy default stream. */
-void bg__culprit_report_begin(const bg__open_capture *other, const bg__culprit *culprit);
+void bg__culprit_report_refused(const bg__open_capture *other, const bg__culprit *culprit);
 /* Reports streams that were not joined at the end of the capture. */
 void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culprit *culprit);
 
@@ -87,6 +87,6 @@ void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culp
 
 void bg__leak_begin(const bg__attach_shim *shim);
 /* The calling thread has called function, which launches into stream, which does not capture. */
-void bg__leak_look(const bg__driver_call *call, const char *function, CUstream stream);
+void bg__leak_check(const bg__driver_call *call, const char *function, CUstream stream);
 
 #endif

@@ -9,14 +9,14 @@
 #include "debug/attach/report/findings.h"
 #include "debug/attach/stacks/function_names.h"
 
-bg__caller bg__caller_here(void)
+bg__thread_info bg__thread_info_here(void)
 {
-    bg__caller thread = {.id = gettid()};
+    bg__thread_info thread = {.id = gettid()};
     (void)pthread_getname_np(pthread_self(), thread.name, sizeof thread.name);
     return thread;
 }
 
-static const char *name_of_mode(CUstreamCaptureMode mode)
+static const char *mode_name(CUstreamCaptureMode mode)
 {
     return mode == CU_STREAM_CAPTURE_MODE_GLOBAL         ? "global"
            : mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ? "thread-local"
@@ -47,13 +47,13 @@ static const struct {
      "end it in that thread, or begin it in mode relaxed"},
 };
 
-static CUstreamCaptureMode mode_of_thread(void)
+static CUstreamCaptureMode thread_capture_mode(void)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    bg__relaxed relaxed;
-    if (bg__relax_begin(&relaxed) == BG_OK) {
+    bg__relaxed_mode relaxed;
+    if (bg__relaxed_mode_begin(&relaxed) == BG_OK) {
         mode = (CUstreamCaptureMode)relaxed.before;
-        bg__relax_end(relaxed);
+        bg__relaxed_mode_end(relaxed);
     }
     return mode;
 }
@@ -63,15 +63,15 @@ static bool explain_unsupported(const bg__open_capture *c, bg__culprit *culprit,
 {
     static const char *const questions[] = {"cuStreamSynchronize", "cuStreamQuery",     "cuStreamGetId",
                                             "cuStreamGetFlags",    "cuStreamGetDevice", "cuStreamAddCallback"};
-    const CUstreamCaptureMode mode = mode_of_thread();
+    const CUstreamCaptureMode mode = thread_capture_mode();
 
     culprit->advice = "make the call before the capture begins, or after its end";
-    if (bg__function_is(culprit->function, "cuCtxSynchronize")) {
+    if (bg__function_has_name(culprit->function, "cuCtxSynchronize")) {
         culprit->rule = "no thread may wait for a device while one of its streams captures";
         return true;
     }
     for (size_t i = 0; asked && i < sizeof questions / sizeof *questions; i++)
-        if (bg__function_is(culprit->function, questions[i])) {
+        if (bg__function_has_name(culprit->function, questions[i])) {
             culprit->rule = "a stream that captures cannot be asked or waited for: it has no work";
             return true;
         }
@@ -129,12 +129,12 @@ static void print_capture(FILE *out, const bg__open_capture *c)
 {
     fprintf(out, "the capture of stream %p that began at ", (void *)c->stream);
     print_place(out, c->begun);
-    fprintf(out, " in mode %s", name_of_mode(c->mode));
+    fprintf(out, " in mode %s", mode_name(c->mode));
 }
 
 static void print_threads(FILE *out, const bg__open_capture *c, const bg__culprit *culprit)
 {
-    const bg__caller *thread = &culprit->thread;
+    const bg__thread_info *thread = &culprit->thread;
     if (thread->id == c->thread.id)
         fprintf(out, "; the capturing thread, %d (%s), made the call", (int)thread->id, thread->name);
     else
@@ -143,8 +143,9 @@ static void print_threads(FILE *out, const bg__open_capture *c, const bg__culpri
 }
 
 /* Adds a finding with the sentence that print writes: about the call or, if stream is not NULL, its last node. */
-static void report(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
-                   void (*print)(FILE *, const bg__open_capture *, const bg__culprit *, const bg__capture_stream *))
+static void report_call(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
+                        void (*print)(FILE *, const bg__open_capture *, const bg__culprit *,
+                                      const bg__capture_stream *))
 {
     const bg__stack *at = stream != NULL ? stream->launched : culprit->stack;
     char message[1024] = "", name[80];
@@ -160,9 +161,9 @@ static void report(const bg__open_capture *c, const bg__culprit *culprit, const 
     if (stream != NULL)
         call = stream->node;
     else if (culprit->function != NULL)
-        call = bg__function_written(culprit->function, culprit->stack, name, sizeof name);
-    bg__attach_report("capture-broken", BG_FAULT, culprit->function != NULL ? culprit->function : "", call, at,
-                      culprit->advice, message);
+        call = bg__function_api_name(culprit->function, culprit->stack, name, sizeof name);
+    bg__attach_report_once("capture-broken", BG_FAULT, culprit->function != NULL ? culprit->function : "", call, at,
+                           culprit->advice, message);
 }
 
 static void print_culprit(FILE *out, const bg__open_capture *c, const bg__culprit *culprit,
@@ -188,11 +189,11 @@ void bg__culprit_report(const bg__open_capture *c, const bg__culprit *culprit)
     bg__culprit known = *culprit;
     if (known.function == NULL)
         known.advice = "look at what other threads and libraries do while the capture is open";
-    report(c, &known, NULL, print_culprit);
+    report_call(c, &known, NULL, print_culprit);
 }
 
-static void print_begin(FILE *out, const bg__open_capture *other, const bg__culprit *culprit,
-                        const bg__capture_stream *none)
+static void print_refused(FILE *out, const bg__open_capture *other, const bg__culprit *culprit,
+                          const bg__capture_stream *none)
 {
     (void)none;
     print_function(out, culprit);
@@ -204,12 +205,12 @@ static void print_begin(FILE *out, const bg__open_capture *other, const bg__culp
     print_capture(out, other);
 }
 
-void bg__culprit_report_begin(const bg__open_capture *other, const bg__culprit *culprit)
+void bg__culprit_report_refused(const bg__open_capture *other, const bg__culprit *culprit)
 {
     bg__culprit known = *culprit;
     known.advice = other != NULL ? "capture on a stream that nothing else uses meanwhile"
                                  : "capture on a stream of cudaStreamCreateWithFlags, best with cudaStreamNonBlocking";
-    report(other, &known, NULL, print_begin);
+    report_call(other, &known, NULL, print_refused);
 }
 
 static void print_unjoined(FILE *out, const bg__open_capture *c, const bg__culprit *culprit,
@@ -235,9 +236,9 @@ void bg__culprit_report_unjoined(const bg__open_capture *c, const bg__culprit *c
                    "began wait for it (cudaEventRecord, cudaStreamWaitEvent)";
     for (size_t i = 0; i < c->count; i++)
         if (c->streams[i].unjoined) {
-            report(c, &known, &c->streams[i], print_unjoined);
+            report_call(c, &known, &c->streams[i], print_unjoined);
             found = true;
         }
     if (!found)
-        report(c, &known, NULL, print_unjoined);
+        report_call(c, &known, NULL, print_unjoined);
 }

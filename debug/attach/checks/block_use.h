@@ -7,12 +7,12 @@
 #include "debug/memory/spans.h"
 
 typedef enum bg__block_use_kind {
-    BG__USES,   /* a node points into the block */
-    BG__READS,  /* the node reads the block, for certain */
-    BG__WRITES, /* the node writes the block */
-    BG__TAKES,  /* the block was freed before the node was made: the graph's own block lies in the same memory */
-    BG__OWNS,   /* the graph's own capture allocated the block in a private pool */
-    BG__FINDS,  /* the block was in a private pool before the graph's capture: the program may fill it */
+    BG__USE_POINTS,   /* a node points into the block */
+    BG__USE_READS,    /* the node reads the block, for certain */
+    BG__USE_WRITES,   /* the node writes the block */
+    BG__USE_OVERLAYS, /* the block was freed before the node was made: the graph's own block lies in the same memory */
+    BG__USE_OWN,      /* the graph's own capture allocated the block in a private pool */
+    BG__USE_PREEXISTING, /* the block was in a private pool before the graph's capture: the program may fill it */
 } bg__block_use_kind;
 
 typedef struct bg__block_use {
@@ -21,7 +21,7 @@ typedef struct bg__block_use {
     uintptr_t address;
     bg__block_use_kind kind;
     bool alone;
-    char *text; /* "parameter 2, offset 8,": where the node has the address; NULL: BG__TAKES, or out of memory */
+    char *text; /* "parameter 2, offset 8,": where the node has the address; NULL: BG__USE_OVERLAYS, or out of memory */
 } bg__block_use;
 
 struct bg__block_uses {

@@ -14,8 +14,8 @@
 #include "debug/check/node_pointers.h"
 #include "debug/graph/nodes.h"
 
-static uint64_t launches; /* guarded by the lock of blocks */
-static bool owns_noted;
+static uint64_t launch_count; /* guarded by the lock of blocks */
+static bool own_blocks_wanted;
 
 static void clear_uses(bg__block_uses *uses)
 {
@@ -30,28 +30,28 @@ static void clear_uses(bg__block_uses *uses)
 
 /* ---- what a node points into ------------------------------------------------------------------------------------ */
 
-typedef struct noting {
+typedef struct use_collector {
     bg__block_uses *uses;
     bg__heap_block **live[BG__ALLOCATORS]; /* sorted by address */
     size_t count[BG__ALLOCATORS];
     uintptr_t low, high; /* all freed blocks lie between these */
     uint64_t made;       /* when the node was made; 0: unknown */
     const bg__call *call;
-    bool after_begin; /* the node was made during the graph's capture */
-} noting;
+    bool made_in_capture; /* the node was made during the graph's capture */
+} use_collector;
 
-static int compare_blocks(const void *a, const void *b)
+static int compare_block_bases(const void *a, const void *b)
 {
     uintptr_t first = (*(bg__heap_block *const *)a)->base, second = (*(bg__heap_block *const *)b)->base;
     return (first > second) - (first < second);
 }
 
-static bool has(const bg__heap_block *b, uintptr_t address)
+static bool block_contains(const bg__heap_block *b, uintptr_t address)
 {
     return address - b->base < b->bytes;
 }
 
-static bg__heap_block *find_live(const noting *n, bg__allocator allocator, uintptr_t address)
+static bg__heap_block *find_live_block(const use_collector *n, bg__allocator allocator, uintptr_t address)
 {
     bg__heap_block *const *order = n->live[allocator];
     size_t low = 0, high = n->count[allocator];
@@ -62,124 +62,129 @@ static bg__heap_block *find_live(const noting *n, bg__allocator allocator, uintp
         else
             high = middle;
     }
-    if (low == 0 || !has(order[low - 1], address) || (n->made != 0 && order[low - 1]->born > n->made))
+    if (low == 0 || !block_contains(order[low - 1], address) || (n->made != 0 && order[low - 1]->born > n->made))
         return NULL;
     return order[low - 1];
 }
 
 /* A freed block counts only if it is known to have been live when the node was made. */
-static bg__heap_block *find_used(const noting *n, bg__allocator allocator, uintptr_t address)
+static bg__heap_block *find_block_in_use(const use_collector *n, bg__allocator allocator, uintptr_t address)
 {
-    bg__heap_block *found = find_live(n, allocator, address);
+    bg__heap_block *found = find_live_block(n, allocator, address);
     if (found != NULL || n->made == 0 || address < n->low || address >= n->high)
         return found;
-    for (bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next)
-        if (b->allocator == allocator && has(b, address) && b->born <= n->made && n->made < b->died)
+    for (bg__heap_block *b = bg__blocks_first_freed(); b != NULL; b = b->next)
+        if (b->allocator == allocator && block_contains(b, address) && b->born <= n->made && n->made < b->died)
             return b;
     return NULL;
 }
 
-static bg_status add_use(noting *n, const bg__block_use *added)
+static bg_status add_use(use_collector *n, const bg__block_use *added)
 {
     bg__block_uses *uses = n->uses;
     bg_status status;
-    BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
-    bg__block_hold(added->block);
+    BG__TRY(BG__ARRAY_GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
+    bg__block_retain(added->block);
     uses->list[uses->count++] = *added;
-    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE && added->kind < BG__OWNS;
+    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE && added->kind < BG__USE_OWN;
 done:
     return status;
 }
 
 /* In a private pool, only blocks from before the graph's capture are judged: the graph fills what its own capture
  * allocated. A block that no capture allocated may be filled by the program unseen. */
-static bool is_judged(const noting *n, const bg__heap_block *b)
+static bool is_checked_block(const use_collector *n, const bg__heap_block *b)
 {
     if (b->pool != BG__POOL_PRIVATE)
         return b->pool == BG__POOL_SHARED;
-    return b->maker != NULL && n->after_begin && b->born < n->uses->capture->begun;
+    return b->maker != NULL && n->made_in_capture && b->born < n->uses->capture->begun;
 }
 
-/* The graph fills it itself (bg__blocks_empty). */
-static bool is_own(const noting *n, const bg__heap_block *b)
+/* The graph fills it itself (bg__block_uses_add_uninitialized). */
+static bool is_own_block(const use_collector *n, const bg__heap_block *b)
 {
-    return owns_noted && b->pool == BG__POOL_PRIVATE && b->maker != NULL && b->maker == n->uses->capture;
+    return own_blocks_wanted && b->pool == BG__POOL_PRIVATE && b->maker != NULL && b->maker == n->uses->capture;
 }
 
 /* The block is not empty when the graph begins, though the graph's own capture may reuse its memory later. */
-static bool is_found(const bg__heap_block *b)
+static bool may_predate_capture(const bg__heap_block *b)
 {
-    return owns_noted && b->pool == BG__POOL_PRIVATE;
+    return own_blocks_wanted && b->pool == BG__POOL_PRIVATE;
 }
 
-static bool is_taken(const noting *n, const bg__heap_block *b)
+static bool is_overlay_recorded(const use_collector *n, const bg__heap_block *b)
 {
     for (size_t i = n->uses->count; i > 0; i--)
-        if (n->uses->list[i - 1].block == b && n->uses->list[i - 1].kind == BG__TAKES)
+        if (n->uses->list[i - 1].block == b && n->uses->list[i - 1].kind == BG__USE_OVERLAYS)
             return true;
     return false;
 }
 
 /* Records blocks of other graphs that were freed before this node was made: the graph writes its own block into their
  * memory. If the address now lies in a block from before the capture, the memory is not the graph's own. */
-static bg_status note_taken(noting *n, uintptr_t address)
+static bg_status record_overlaid_blocks(use_collector *n, uintptr_t address)
 {
     const bg__heap_block *now;
     bg_status status = BG_OK;
-    if (!n->after_begin || address < n->low || address >= n->high)
+    if (!n->made_in_capture || address < n->low || address >= n->high)
         return BG_OK;
-    now = find_used(n, BG__PYTORCH, address);
+    now = find_block_in_use(n, BG__ALLOCATOR_PYTORCH, address);
     if (now != NULL && now->born < n->uses->capture->begun)
         return BG_OK;
-    for (bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next)
-        if (b->users > 0 && b->pool == BG__POOL_PRIVATE && has(b, address) && b->died <= n->made && !is_taken(n, b))
-            BG__TRY(add_use(n, &(bg__block_use){.block = b, .call = n->call, .address = address, .kind = BG__TAKES}));
+    for (bg__heap_block *b = bg__blocks_first_freed(); b != NULL; b = b->next)
+        if (b->users > 0 && b->pool == BG__POOL_PRIVATE && block_contains(b, address) && b->died <= n->made &&
+            !is_overlay_recorded(n, b))
+            BG__TRY(add_use(
+                n, &(bg__block_use){.block = b, .call = n->call, .address = address, .kind = BG__USE_OVERLAYS}));
 done:
     return status;
 }
 
-static bg__block_use_kind kind_of(const bg__held *held)
+static bg__block_use_kind use_kind(const bg__node_pointer *held)
 {
     if (!held->is_end)
-        return BG__USES;
-    return held->which == BG__SOURCE ? BG__READS : BG__WRITES;
+        return BG__USE_POINTS;
+    return held->which == BG__SOURCE ? BG__USE_READS : BG__USE_WRITES;
 }
 
-static bg_status note_address(void *user, const bg__held *held)
+static bg_status record_address(void *user, const bg__node_pointer *held)
 {
-    noting *n = user;
+    use_collector *n = user;
     char place[64];
     bg_status status = BG_OK;
 
     for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++) {
         bg__block_use u = {
-            .block = find_used(n, allocator, held->address), .address = held->address, .alone = held->alone};
-        if (u.block == NULL && allocator == BG__PYTORCH && owns_noted)
+            .block = find_block_in_use(n, allocator, held->address), .address = held->address, .alone = held->alone};
+        if (u.block == NULL && allocator == BG__ALLOCATOR_PYTORCH && own_blocks_wanted)
             BG__TRY(bg__spans_add(&n->uses->unknown, held->address, held->address + 1));
-        if (u.block == NULL || (!is_judged(n, u.block) && !is_own(n, u.block) && !is_found(u.block)))
+        if (u.block == NULL ||
+            (!is_checked_block(n, u.block) && !is_own_block(n, u.block) && !may_predate_capture(u.block)))
             continue;
         u.call = held->node->call;
-        u.kind = is_own(n, u.block) ? BG__OWNS : is_judged(n, u.block) ? kind_of(held) : BG__FINDS;
-        u.text = strdup(bg__held_text(held, place, sizeof place));
+        u.kind = is_own_block(n, u.block)       ? BG__USE_OWN
+                 : is_checked_block(n, u.block) ? use_kind(held)
+                                                : BG__USE_PREEXISTING;
+        u.text = strdup(bg__node_pointer_text(held, place, sizeof place));
         status = add_use(n, &u);
         if (status != BG_OK)
             free(u.text);
         BG__TRY(status);
     }
-    if (kind_of(held) != BG__READS)
-        BG__TRY(note_taken(n, held->address));
+    if (use_kind(held) != BG__USE_READS)
+        BG__TRY(record_overlaid_blocks(n, held->address));
 done:
     return status;
 }
 
-void bg__blocks_note_own(void)
+void bg__block_uses_include_own(void)
 {
-    owns_noted = true;
+    own_blocks_wanted = true;
 }
 
 /* ---- recording a graph ------------------------------------------------------------------------------------------ */
 
-bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
+bg_status bg__block_uses_reset(cudaGraph_t source, bg__block_uses **given)
 {
     bg__block_uses *uses = *given;
     cudaGraphNode_t *nodes = NULL;
@@ -196,7 +201,7 @@ bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
     bg__blocks_lock();
     clear_uses(uses);
     bg__block_capture_release(uses->capture);
-    uses->capture = bg__block_capture_of(source);
+    uses->capture = bg__block_capture_acquire(source);
     bg__blocks_unlock();
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
     nodes = calloc(count + 1, sizeof *nodes);
@@ -208,14 +213,14 @@ bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
     for (size_t i = 0; i < count; i++)
-        uses->made[i] = bg__node_time(nodes[i]);
+        uses->made[i] = bg__node_creation_time(nodes[i]);
     uses->nodes = count;
 done:
     free(nodes);
     return status;
 }
 
-void bg__blocks_changed(bg__block_uses *uses)
+void bg__block_uses_clear(bg__block_uses *uses)
 {
     if (uses == NULL)
         return;
@@ -225,42 +230,42 @@ void bg__blocks_changed(bg__block_uses *uses)
     bg__blocks_unlock();
 }
 
-static bg_status order_live(noting *n, bg__allocator allocator)
+static bg_status sort_live_blocks(use_collector *n, bg__allocator allocator)
 {
-    bg__heap_block *first = bg__blocks_live(allocator);
+    bg__heap_block *first = bg__blocks_first_live(allocator);
     n->live[allocator] = calloc(HASH_COUNT(first) + 1, sizeof(bg__heap_block *));
     if (n->live[allocator] == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the blocks of an allocator");
     for (bg__heap_block *b = first; b != NULL; b = b->hh.next)
         n->live[allocator][n->count[allocator]++] = b;
-    qsort(n->live[allocator], n->count[allocator], sizeof(bg__heap_block *), compare_blocks);
+    qsort(n->live[allocator], n->count[allocator], sizeof(bg__heap_block *), compare_block_bases);
     return BG_OK;
 }
 
 /* CUDA may reuse a node's handle, so the time of a node from before the capture counts as unknown. */
-static void set_node(noting *n, const bg__node *node)
+static void set_current_node(use_collector *n, const bg__node *node)
 {
     const bg__block_uses *uses = n->uses;
     n->call = node->call;
     n->made = node->parent < 0 && node->place < uses->nodes ? uses->made[node->place] : 0;
-    n->after_begin = uses->capture != NULL && n->made >= uses->capture->begun;
-    if (!n->after_begin)
+    n->made_in_capture = uses->capture != NULL && n->made >= uses->capture->begun;
+    if (!n->made_in_capture)
         n->made = 0;
 }
 
-static bg_status note_all(noting *n, const bg__nodes *nodes)
+static bg_status record_nodes(use_collector *n, const bg__nodes *nodes)
 {
     bg_status status = BG_OK;
     for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++)
-        BG__TRY(order_live(n, allocator));
+        BG__TRY(sort_live_blocks(n, allocator));
     n->low = UINTPTR_MAX;
-    for (const bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next) {
+    for (const bg__heap_block *b = bg__blocks_first_freed(); b != NULL; b = b->next) {
         n->low = b->base < n->low ? b->base : n->low;
         n->high = b->base + b->bytes > n->high ? b->base + b->bytes : n->high;
     }
     for (size_t i = 0; i < nodes->count; i++) {
-        set_node(n, &nodes->node[i]);
-        BG__TRY(bg__node_addresses(&nodes->node[i], note_address, n));
+        set_current_node(n, &nodes->node[i]);
+        BG__TRY(bg__node_visit_pointers(&nodes->node[i], record_address, n));
     }
 done:
     for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++)
@@ -269,42 +274,43 @@ done:
 }
 
 /* While no graph used a freed block, nobody checked whether the allocator gave its memory out again. */
-static void find_reused(const bg__block_uses *uses)
+static void mark_reused_blocks(const bg__block_uses *uses)
 {
     for (size_t i = 0; i < uses->count; i++) {
         bg__heap_block *old = uses->list[i].block;
-        if (old->died == 0 || old->reused || uses->list[i].kind == BG__TAKES || uses->list[i].kind >= BG__OWNS)
+        if (old->died == 0 || old->reused || uses->list[i].kind == BG__USE_OVERLAYS ||
+            uses->list[i].kind >= BG__USE_OWN)
             continue;
-        for (const bg__heap_block *b = bg__blocks_live(old->allocator); b != NULL && !old->reused; b = b->hh.next)
+        for (const bg__heap_block *b = bg__blocks_first_live(old->allocator); b != NULL && !old->reused; b = b->hh.next)
             old->reused = b->born > old->died && bg__block_overlaps(b, old);
-        for (const bg__heap_block *b = bg__blocks_freed(); b != NULL && b->died > old->died && !old->reused;
+        for (const bg__heap_block *b = bg__blocks_first_freed(); b != NULL && b->died > old->died && !old->reused;
              b = b->next)
             old->reused = b->allocator == old->allocator && b->born > old->died && bg__block_overlaps(b, old);
     }
 }
 
-bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses)
+bg_status bg__block_uses_collect(const bg_graph *graph, bg__block_uses *uses)
 {
     bg__nodes nodes = {.node = NULL};
-    noting n = {.uses = uses};
+    use_collector n = {.uses = uses};
     bg_status status;
 
     if (uses == NULL)
         return BG_OK;
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     bg__blocks_lock();
     clear_uses(uses);
-    status = note_all(&n, &nodes);
-    find_reused(uses);
+    status = record_nodes(&n, &nodes);
+    mark_reused_blocks(uses);
     if (uses->capture != NULL)
-        bg__block_capture_noted(uses->capture);
+        bg__block_capture_set_recorded(uses->capture);
     bg__blocks_unlock();
 done:
     bg__nodes_free(&nodes);
     return status;
 }
 
-void bg__blocks_free(bg__block_uses *uses)
+void bg__block_uses_free(bg__block_uses *uses)
 {
     if (uses == NULL)
         return;
@@ -320,7 +326,7 @@ void bg__blocks_free(bg__block_uses *uses)
 /* ---- findings --------------------------------------------------------------------------------------------------- */
 
 /* ", at model.py:21" */
-static const char *place_text(bg_site site, char *text, size_t bytes)
+static const char *format_site(bg_site site, char *text, size_t bytes)
 {
     text[0] = '\0';
     if (site.file != NULL && site.line > 0)
@@ -331,46 +337,48 @@ static const char *place_text(bg_site site, char *text, size_t bytes)
 }
 
 /* "a tensor of 4096 bytes at 0x7f..." */
-static const char *block_text(const bg__heap_block *b, char *text, size_t bytes)
+static const char *format_block(const bg__heap_block *b, char *text, size_t bytes)
 {
-    static const char *const nouns[] = {[BG__LEDGER] = "a block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
+    static const char *const nouns[] = {
+        [BG__ALLOCATOR_LEDGER] = "a block", [BG__ALLOCATOR_PYTORCH] = "a tensor", [BG__ALLOCATOR_CUPY] = "an array"};
     char size[40] = "";
-    if (b->sized)
+    if (b->size_known)
         snprintf(size, sizeof size, " of %zu bytes", b->bytes);
     snprintf(text, bytes, "%s%s at %p", nouns[b->allocator], size, (const void *)b->base);
     return text;
 }
 
-static const char *use_text(const bg__block_use *u)
+static const char *format_use(const bg__block_use *u)
 {
     return u->text != NULL ? u->text : "an address";
 }
 
-static const char *in_struct(const bg__block_use *u)
+static const char *struct_remark(const bg__block_use *u)
 {
     return u->alone ? "" : " (in a struct, where it may be a number or unused)";
 }
 
 /* Where the object that the program had named at this address lies now; 0: nowhere. A name that is older than the block
  * belonged to another block, and a slice of the block was freed together with it. */
-static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
+static uintptr_t find_moved_address(const bg__block_uses *uses, size_t index)
 {
     const bg__block_use *u = &uses->list[index];
     for (size_t i = index; i > 0 && uses->list[i - 1].call == u->call; i--) {
         const bg__heap_block *named = uses->list[i - 1].block;
         if (uses->list[i - 1].address == u->address && named->moved != 0 && named->born > u->block->born &&
-            !has(u->block, named->moved))
+            !block_contains(u->block, named->moved))
             return named->moved;
     }
     return 0;
 }
 
-static void report_use(const bg__block_uses *uses, size_t index, const bg__about *about, bg_report *report)
+static void report_freed_block(const bg__block_uses *uses, size_t index, const bg__finding_calls *about,
+                               bg_report *report)
 {
     const bg__block_use *u = &uses->list[index];
     const bg__block_capture *capture = uses->capture;
     const bg__heap_block *b = u->block;
-    const uintptr_t moved = find_moved(uses, index);
+    const uintptr_t moved = find_moved_address(uses, index);
     bool during = capture != NULL && (capture->ended == 0 || b->died < capture->ended);
     const char *kind = moved != 0 ? "moved" : b->reused ? "reused" : "freed";
     char text[200], where[300], fate[120] = "";
@@ -379,121 +387,121 @@ static void report_use(const bg__block_uses *uses, size_t index, const bg__about
         snprintf(fate, sizeof fate, ", and that the program has at %p now", (const void *)moved);
     else if (b->reused)
         snprintf(fate, sizeof fate, ", and whose memory the allocator has given to another one");
-    bg__report_add_about(
+    bg__report_add_for_calls(
         report, kind, u->alone ? BG_FAULT : BG_WARNING, about, (const void *)u->address,
         moved != 0 ? "capture again when it moves; or allocate it once, as large as it gets, before the capture"
                    : "keep it as long as the graph is replayed, and copy new values into it; or capture again",
-        "%s is %p, in %s that was freed %s the capture%s%s%s", use_text(u), (const void *)u->address,
-        block_text(b, text, sizeof text), during ? "during" : "after", place_text(b->freed, where, sizeof where), fate,
-        in_struct(u));
+        "%s is %p, in %s that was freed %s the capture%s%s%s", format_use(u), (const void *)u->address,
+        format_block(b, text, sizeof text), during ? "during" : "after", format_site(b->freed, where, sizeof where),
+        fate, struct_remark(u));
 }
 
-static bool is_lost(const bg__block_use *u)
+static bool is_dangling(const bg__block_use *u)
 {
-    return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
+    return u->block->died != 0 && u->block->free_reported && u->block->pool == BG__POOL_SHARED;
 }
 
 /* Uses of the same freed block become one finding. */
-static bool is_same_loss(const bg__block_uses *uses, size_t a, size_t b)
+static bool is_same_dangling_block(const bg__block_uses *uses, size_t a, size_t b)
 {
     const bg__block_use *first = &uses->list[a], *second = &uses->list[b];
-    return first->block == second->block && first->alone == second->alone && is_lost(second) &&
+    return first->block == second->block && first->alone == second->alone && is_dangling(second) &&
            (first->call == second->call || (first->call != NULL && second->call != NULL)) &&
-           find_moved(uses, a) == find_moved(uses, b);
+           find_moved_address(uses, a) == find_moved_address(uses, b);
 }
 
 /* Out of host memory, the finding names fewer nodes. */
-static void report_loss(const bg__block_uses *uses, size_t index, bg_report *report)
+static void report_dangling_block(const bg__block_uses *uses, size_t index, bg_report *report)
 {
-    bg__about about = {.calls = NULL};
+    bg__finding_calls about = {.calls = NULL};
     for (size_t i = index; i < uses->count; i++)
-        if (uses->list[i].call != NULL && is_same_loss(uses, index, i) &&
-            bg__about_add(&about, uses->list[i].call) != BG_OK)
+        if (uses->list[i].call != NULL && is_same_dangling_block(uses, index, i) &&
+            bg__finding_calls_add(&about, uses->list[i].call) != BG_OK)
             bg__warn("--attach: %s", bg_last_error());
-    report_use(uses, index, &about, report);
-    bg__about_free(&about);
+    report_freed_block(uses, index, &about, report);
+    bg__finding_calls_free(&about);
 }
 
-static bool is_first_of_loss(const bg__block_uses *uses, size_t index)
+static bool is_first_dangling_use(const bg__block_uses *uses, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (is_lost(&uses->list[i]) && is_same_loss(uses, i, index))
+        if (is_dangling(&uses->list[i]) && is_same_dangling_block(uses, i, index))
             return false;
     return true;
 }
 
-void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
+void bg__block_uses_check(const bg__block_uses *uses, bg_report *report)
 {
     if (uses == NULL)
         return;
     bg__blocks_lock();
     for (size_t i = 0; i < uses->count; i++)
-        if (is_lost(&uses->list[i]) && is_first_of_loss(uses, i))
-            report_loss(uses, i, report);
+        if (is_dangling(&uses->list[i]) && is_first_dangling_use(uses, i))
+            report_dangling_block(uses, i, report);
     bg__blocks_unlock();
 }
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-static void report_alias(const bg__block_use *u, const bg_graph *graph, bg_report *report)
+static void report_pool_alias(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     const bg__heap_block *b = u->block;
     char text[200], where[300];
-    bg__report_add(report, "pool-alias", u->kind == BG__READS ? BG_FAULT : BG_WARNING, u->call,
+    bg__report_add(report, "pool-alias", u->kind == BG__USE_READS ? BG_FAULT : BG_WARNING, u->call,
                    (const void *)u->address,
                    "keep the tensor as long as the graph is replayed, or give the graphs pools of their own; or launch "
                    "the graph that fills it again before this one",
                    "%s %s overwritten what %s %s here: %s, which %s fills; it was freed%s, and its memory given to %s, "
                    "whose %s points there, and which was launched after %s; %s is %p%s",
-                   b->taker, u->kind == BG__READS ? "has" : "may have", bg__graph_name(graph),
-                   u->kind == BG__READS ? "reads" : "reads or writes", block_text(b, text, sizeof text), b->maker->name,
-                   place_text(b->freed, where, sizeof where), b->taker, b->taker_call, b->maker->name, use_text(u),
-                   (const void *)u->address, in_struct(u));
+                   b->overwriter, u->kind == BG__USE_READS ? "has" : "may have", bg__graph_name(graph),
+                   u->kind == BG__USE_READS ? "reads" : "reads or writes", format_block(b, text, sizeof text),
+                   b->maker->name, format_site(b->freed, where, sizeof where), b->overwriter, b->overwriter_node,
+                   b->maker->name, format_use(u), (const void *)u->address, struct_remark(u));
 }
 
-static uint64_t filled_at(const bg__heap_block *b)
+static uint64_t last_filled_at(const bg__heap_block *b)
 {
     return b->maker->launched > b->filled ? b->maker->launched : b->filled;
 }
 
 /* What a node may write counts as written, so that no earlier launch is blamed for the block afterwards. */
-static void launch_use(const bg__block_use *u, const bg_graph *graph, bg_report *report)
+static void record_use_at_launch(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     bg__heap_block *b = u->block;
-    if (b->pool != BG__POOL_PRIVATE || u->kind == BG__TAKES || u->kind >= BG__OWNS)
+    if (b->pool != BG__POOL_PRIVATE || u->kind == BG__USE_OVERLAYS || u->kind >= BG__USE_OWN)
         return;
-    if (report != NULL && u->kind != BG__WRITES && b->died != 0 && b->told && b->maker->launched > 0 &&
-        b->overwritten > filled_at(b))
-        report_alias(u, graph, report);
-    if (u->kind != BG__READS)
-        b->filled = launches;
+    if (report != NULL && u->kind != BG__USE_WRITES && b->died != 0 && b->free_reported && b->maker->launched > 0 &&
+        b->overwritten > last_filled_at(b))
+        report_pool_alias(u, graph, report);
+    if (u->kind != BG__USE_READS)
+        b->filled = launch_count;
 }
 
-static void take_block(const bg__block_use *u, const bg_graph *graph)
+static void record_overwrite(const bg__block_use *u, const bg_graph *graph)
 {
     bg__heap_block *b = u->block;
     char where[160] = "";
     if (u->call != NULL)
-        place_text(u->call->site, where, sizeof where);
-    b->overwritten = launches;
-    snprintf(b->taker, sizeof b->taker, "%s", bg__graph_name(graph));
-    snprintf(b->taker_call, sizeof b->taker_call, "%s%s", u->call != NULL ? u->call->name : "node", where);
+        format_site(u->call->site, where, sizeof where);
+    b->overwritten = launch_count;
+    snprintf(b->overwriter, sizeof b->overwriter, "%s", bg__graph_name(graph));
+    snprintf(b->overwriter_node, sizeof b->overwriter_node, "%s%s", u->call != NULL ? u->call->name : "node", where);
 }
 
-void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report)
+void bg__block_uses_record_launch(const bg_graph *graph, bg__block_uses *uses, bg_report *report)
 {
     if (uses == NULL || (uses->capture == NULL && !uses->in_pool))
         return;
     bg__blocks_lock();
-    launches++;
+    launch_count++;
     if (uses->capture != NULL) {
-        uses->capture->launched = launches;
+        uses->capture->launched = launch_count;
         snprintf(uses->capture->name, sizeof uses->capture->name, "%s", bg__graph_name(graph));
     }
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
-        launch_use(&uses->list[i], graph, report);
+        record_use_at_launch(&uses->list[i], graph, report);
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
-        if (uses->list[i].kind == BG__TAKES)
-            take_block(&uses->list[i], graph);
+        if (uses->list[i].kind == BG__USE_OVERLAYS)
+            record_overwrite(&uses->list[i], graph);
     bg__blocks_unlock();
 }

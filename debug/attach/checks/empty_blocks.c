@@ -5,68 +5,70 @@
 
 /* Freed blocks of another graph's capture, or from before any capture, may hold what this graph reads: graphs of one
  * pool pass tensors to each other without keeping the memory allocated. */
-static bool is_empty(const bg__block_use *u)
+static bool is_uninitialized_block(const bg__block_use *u)
 {
     const bg__heap_block *b = u->block;
-    if (b->died == 0 || u->kind == BG__TAKES)
+    if (b->died == 0 || u->kind == BG__USE_OVERLAYS)
         return false;
-    return b->pool == BG__POOL_PRIVATE ? u->kind == BG__OWNS : b->pool == BG__POOL_SHARED && b->told;
+    return b->pool == BG__POOL_PRIVATE ? u->kind == BG__USE_OWN : b->pool == BG__POOL_SHARED && b->free_reported;
 }
 
 /* The end of the memory that may belong to b. */
-static uintptr_t end_of(const bg__heap_block *b)
+static uintptr_t block_end(const bg__heap_block *b)
 {
     uintptr_t end = b->base + b->bytes, segment_end;
-    if (b->sized || (b->died != 0 && b->pool != BG__POOL_PRIVATE))
+    if (b->size_known || (b->died != 0 && b->pool != BG__POOL_PRIVATE))
         return end;
     segment_end = bg__block_segment_end(b->base);
     end = segment_end > end ? segment_end : end;
-    for (const bg__heap_block *live = bg__blocks_live(b->allocator); live != NULL; live = live->hh.next)
+    for (const bg__heap_block *live = bg__blocks_first_live(b->allocator); live != NULL; live = live->hh.next)
         if (live->base > b->base && live->base < end)
             end = live->base;
     return end;
 }
 
 /* A node pointed into this part of a private pool when no block was known there. */
-static bool is_doubtful(const bg__block_uses *uses, const bg__heap_block *b)
+static bool has_unknown_use(const bg__block_uses *uses, const bg__heap_block *b)
 {
-    return b->pool == BG__POOL_PRIVATE && bg__spans_overlap(&uses->unknown, b->base, end_of(b));
+    return b->pool == BG__POOL_PRIVATE && bg__spans_overlap(&uses->unknown, b->base, block_end(b));
 }
 
-static bool may_hold(const bg__block_use *u)
+static bool may_hold_data(const bg__block_use *u)
 {
-    return u->block->died != 0 && u->block->pool == BG__POOL_PRIVATE && u->kind != BG__TAKES && u->kind != BG__OWNS;
+    return u->block->died != 0 && u->block->pool == BG__POOL_PRIVATE && u->kind != BG__USE_OVERLAYS &&
+           u->kind != BG__USE_OWN;
 }
 
 /* Adds memory that may hold data, of one allocator only: blocks of different allocators may contain each other. */
-static bg_status add_held(const bg__block_uses *uses, bg__allocator allocator, const bg__spans *found, bg__spans *held)
+static bg_status add_initialized_blocks(const bg__block_uses *uses, bg__allocator allocator, const bg__spans *found,
+                                        bg__spans *held)
 {
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < uses->count; i++) {
         const bg__block_use *u = &uses->list[i];
-        if (u->block->allocator == allocator && may_hold(u))
-            BG__TRY(bg__spans_add(held, u->block->base, end_of(u->block)));
+        if (u->block->allocator == allocator && may_hold_data(u))
+            BG__TRY(bg__spans_add(held, u->block->base, block_end(u->block)));
     }
-    for (const bg__heap_block *b = bg__blocks_live(allocator); b != NULL; b = b->hh.next)
-        if (bg__spans_overlap(found, b->base, end_of(b)))
-            BG__TRY(bg__spans_add(held, b->base, end_of(b)));
+    for (const bg__heap_block *b = bg__blocks_first_live(allocator); b != NULL; b = b->hh.next)
+        if (bg__spans_overlap(found, b->base, block_end(b)))
+            BG__TRY(bg__spans_add(held, b->base, block_end(b)));
 done:
     return status;
 }
 
-static bg_status add_empty(const bg__block_uses *uses, bg__allocator allocator, bg__spans *empty)
+static bg_status add_uninitialized_blocks(const bg__block_uses *uses, bg__allocator allocator, bg__spans *empty)
 {
     bg__spans found = {0}, held = {0};
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < uses->count; i++) {
         const bg__block_use *u = &uses->list[i];
-        if (u->block->allocator == allocator && is_empty(u) && !is_doubtful(uses, u->block))
-            BG__TRY(bg__spans_add(&found, u->block->base, end_of(u->block)));
+        if (u->block->allocator == allocator && is_uninitialized_block(u) && !has_unknown_use(uses, u->block))
+            BG__TRY(bg__spans_add(&found, u->block->base, block_end(u->block)));
     }
     if (found.count > 0)
-        BG__TRY(add_held(uses, allocator, &found, &held));
+        BG__TRY(add_initialized_blocks(uses, allocator, &found, &held));
     for (size_t i = 0; i < found.count; i++)
         BG__TRY(bg__spans_add_rest(empty, found.list[i].begin, found.list[i].end, &held));
 done:
@@ -75,21 +77,21 @@ done:
     return status;
 }
 
-bg_status bg__blocks_empty(const bg__block_uses *uses, bg__spans *empty)
+bg_status bg__block_uses_add_uninitialized(const bg__block_uses *uses, bg__spans *empty)
 {
     bg_status status = BG_OK;
 
     if (uses == NULL)
         return BG_OK;
     bg__blocks_lock();
-    for (bg__allocator allocator = BG__NAMED + 1; allocator < BG__ALLOCATORS; allocator++)
-        BG__TRY(add_empty(uses, allocator, empty));
+    for (bg__allocator allocator = BG__ALLOCATOR_NAMED + 1; allocator < BG__ALLOCATORS; allocator++)
+        BG__TRY(add_uninitialized_blocks(uses, allocator, empty));
 done:
     bg__blocks_unlock();
     return status;
 }
 
-bool bg__blocks_are_known(const bg__block_uses *uses)
+bool bg__block_uses_are_known(const bg__block_uses *uses)
 {
     return uses != NULL && uses->nodes > 0 && uses->count > 0;
 }

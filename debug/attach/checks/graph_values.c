@@ -18,7 +18,7 @@
 #include "debug/report/process_report.h"
 #include "memory_ids.h"
 
-struct bg__values {
+struct bg__graph_values {
     unsigned long number;
     size_t nodes;
     bool all; /* all nodes are updated */
@@ -36,7 +36,7 @@ static struct {
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
 /* NULL: out of host memory. A process that is killed leaves whole lines. */
-static void write_line(const cJSON *line)
+static void write_line_locked(const cJSON *line)
 {
     char *text = line != NULL ? bg__json_text(line, false) : NULL;
     size_t bytes = text != NULL ? strlen(text) : 0, written = 0;
@@ -57,7 +57,7 @@ static void write_line(const cJSON *line)
     cJSON_free(text);
 }
 
-static void write_owner(size_t owner, const bg__memory_id *id)
+static void write_owner_locked(size_t owner, const bg__memory_id *id)
 {
     cJSON *line = cJSON_CreateObject();
 
@@ -70,7 +70,7 @@ static void write_owner(size_t owner, const bg__memory_id *id)
         cJSON_Delete(line);
         line = NULL;
     }
-    write_line(line);
+    write_line_locked(line);
     cJSON_Delete(line);
 }
 
@@ -85,12 +85,12 @@ static void write_process(void)
         cJSON_Delete(line);
         line = NULL;
     }
-    write_line(line);
+    write_line_locked(line);
     cJSON_Delete(line);
 }
 
 /* A program that has called exec keeps its process id; the file of the program before it stays. -1: no file. */
-static int open_file(const char *directory)
+static int open_values_file(const char *directory)
 {
     enum { MOST = 100 };
     int file = -1;
@@ -108,22 +108,22 @@ static int open_file(const char *directory)
     return file;
 }
 
-bg_status bg__values_begin(void)
+bg_status bg__graph_values_begin(void)
 {
-    const char *directory = bg__env("BG_REPORT");
+    const char *directory = bg__env_value("BG_REPORT");
     unsigned check;
     bg_status status;
 
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     if ((check & BG__CHECK_RECAPTURE) == 0 || directory == NULL)
         goto done;
-    out.file = open_file(directory);
+    out.file = open_values_file(directory);
     if (out.file < 0) {
         out.error = errno;
         bg__warn("--attach: what graphs hold cannot be written into %s: %s", directory, strerror(out.error));
         goto done;
     }
-    bg__owners_begin();
+    bg__owners_enable();
     write_process();
 done:
     return status;
@@ -131,13 +131,13 @@ done:
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-typedef struct writing {
+typedef struct value_writer {
     const bg__nodes *nodes;
     bg__memory_ids ids;
-} writing;
+} value_writer;
 
 /* "00000000000000ff@0:3+16": bytes in hexadecimal, and the addresses among them. bytes 0: "". */
-static bool print_value(writing *w, FILE *text, const void *value, size_t bytes)
+static bool print_value(value_writer *w, FILE *text, const void *value, size_t bytes)
 {
     const unsigned char *at = value;
     char before = '@';
@@ -148,7 +148,7 @@ static bool print_value(writing *w, FILE *text, const void *value, size_t bytes)
         size_t owner, offset;
         uint64_t word;
         memcpy(&word, at + i, sizeof word);
-        if (!bg__memory_id_find(&w->ids, word, &owner, &offset))
+        if (!bg__memory_ids_find(&w->ids, word, &owner, &offset))
             continue;
         fprintf(text, "%c%zu:%zu+%zu", before, i, owner, offset);
         before = ',';
@@ -156,7 +156,7 @@ static bool print_value(writing *w, FILE *text, const void *value, size_t bytes)
     return ferror(text) == 0;
 }
 
-static bool add_value(writing *w, cJSON *list, const void *value, size_t bytes)
+static bool add_value(value_writer *w, cJSON *list, const void *value, size_t bytes)
 {
     char *text = NULL;
     size_t length = 0;
@@ -174,48 +174,51 @@ static bool add_value(writing *w, cJSON *list, const void *value, size_t bytes)
     return false;
 }
 
-static bool add_number(writing *w, cJSON *list, size_t number)
+static bool add_number_value(value_writer *w, cJSON *list, size_t number)
 {
     const uint64_t value = number;
     return add_value(w, list, &value, sizeof value);
 }
 
-static bool add_address(writing *w, cJSON *list, bool there, const bg__end *end)
+static bool add_address_value(value_writer *w, cJSON *list, bool there, const bg__node_range *end)
 {
     return add_value(w, list, &end->address, there ? sizeof end->address : 0);
 }
 
 /* With one row, the pitch means nothing and CUDA may choose any; the same holds for the slices. */
-static bool add_copy(writing *w, cJSON *list, const bg__node *node)
+static bool add_copy_values(value_writer *w, cJSON *list, const bg__node *node)
 {
     const struct cudaMemcpy3DParms *copy = &node->of.copy;
     const bool slices = copy->extent.depth > 1, rows = slices || copy->extent.height > 1;
-    bg__end source = {0}, destination = {0};
-    const bool from = bg__copy_end(node, BG__SOURCE, &source), to = bg__copy_end(node, BG__DESTINATION, &destination);
+    bg__node_range source = {0}, destination = {0};
+    const bool from = bg__memcpy_node_range(node, BG__SOURCE, &source),
+               to = bg__memcpy_node_range(node, BG__DESTINATION, &destination);
 
-    return add_address(w, list, from, &source) && add_number(w, list, copy->extent.width) &&
-           add_address(w, list, to, &destination) && add_number(w, list, copy->extent.height) &&
-           add_number(w, list, copy->extent.depth) && add_number(w, list, rows && from ? copy->srcPtr.pitch : 0) &&
-           add_number(w, list, rows && to ? copy->dstPtr.pitch : 0) &&
-           add_number(w, list, slices && from ? copy->srcPtr.ysize : 0) &&
-           add_number(w, list, slices && to ? copy->dstPtr.ysize : 0) &&
+    return add_address_value(w, list, from, &source) && add_number_value(w, list, copy->extent.width) &&
+           add_address_value(w, list, to, &destination) && add_number_value(w, list, copy->extent.height) &&
+           add_number_value(w, list, copy->extent.depth) &&
+           add_number_value(w, list, rows && from ? copy->srcPtr.pitch : 0) &&
+           add_number_value(w, list, rows && to ? copy->dstPtr.pitch : 0) &&
+           add_number_value(w, list, slices && from ? copy->srcPtr.ysize : 0) &&
+           add_number_value(w, list, slices && to ? copy->dstPtr.ysize : 0) &&
            add_value(w, list, &copy->srcPos, from ? 0 : sizeof copy->srcPos) &&
            add_value(w, list, &copy->dstPos, to ? 0 : sizeof copy->dstPos);
 }
 
-static bool add_fill(writing *w, cJSON *list, const bg__node *node)
+static bool add_memset_values(value_writer *w, cJSON *list, const bg__node *node)
 {
     const struct cudaMemsetParams *fill = &node->of.fill;
-    bg__end destination = {0};
-    const bool to = bg__fill_end(node, &destination);
+    bg__node_range destination = {0};
+    const bool to = bg__memset_node_range(node, &destination);
 
-    return add_address(w, list, to, &destination) && add_number(w, list, fill->width * fill->elementSize) &&
-           add_value(w, list, &fill->value, sizeof fill->value) && add_number(w, list, fill->height) &&
-           add_number(w, list, fill->height > 1 ? fill->pitch : 0) && add_number(w, list, fill->elementSize);
+    return add_address_value(w, list, to, &destination) && add_number_value(w, list, fill->width * fill->elementSize) &&
+           add_value(w, list, &fill->value, sizeof fill->value) && add_number_value(w, list, fill->height) &&
+           add_number_value(w, list, fill->height > 1 ? fill->pitch : 0) &&
+           add_number_value(w, list, fill->elementSize);
 }
 
 /* In the order of value_names in debug/cli/recapture. */
-static bool add_values(writing *w, cJSON *list, const bg__node *node)
+static bool add_node_values(value_writer *w, cJSON *list, const bg__node *node)
 {
     bg__parameter parameter;
     bool good = true;
@@ -225,8 +228,8 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
         for (int i = 0; good && bg__node_parameter(node, i, &parameter); i++)
             good = add_value(w, list, parameter.value, parameter.bytes);
         return good;
-    case cudaGraphNodeTypeMemcpy: return add_copy(w, list, node);
-    case cudaGraphNodeTypeMemset: return add_fill(w, list, node);
+    case cudaGraphNodeTypeMemcpy: return add_copy_values(w, list, node);
+    case cudaGraphNodeTypeMemset: return add_memset_values(w, list, node);
     case cudaGraphNodeTypeMemAlloc:
         return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
     case cudaGraphNodeTypeEventRecord:
@@ -239,13 +242,13 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* CUDA reports 0 where no clusters were asked for. */
-static unsigned count_of(unsigned blocks)
+static unsigned cluster_size(unsigned blocks)
 {
     return blocks > 0 ? blocks : 1;
 }
 
 /* " 1 1 1 0": cluster dimensions, and whether the launch is cooperative; "": CUDA does not report them. */
-static void write_attributes(const bg__node *node, char *text, size_t bytes)
+static void print_launch_attributes(const bg__node *node, char *text, size_t bytes)
 {
     cudaLaunchAttributeValue cluster = {0}, together = {0};
     cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeClusterDimension, &cluster);
@@ -253,20 +256,20 @@ static void write_attributes(const bg__node *node, char *text, size_t bytes)
     text[0] = '\0';
     if (error == cudaSuccess)
         error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeCooperative, &together);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error == cudaSuccess)
-        snprintf(text, bytes, " %u %u %u %d", count_of(cluster.clusterDim.x), count_of(cluster.clusterDim.y),
-                 count_of(cluster.clusterDim.z), together.cooperative != 0);
+        snprintf(text, bytes, " %u %u %u %d", cluster_size(cluster.clusterDim.x), cluster_size(cluster.clusterDim.y),
+                 cluster_size(cluster.clusterDim.z), together.cooperative != 0);
 }
 
-static bool add_launch(cJSON *row, const bg__node *node)
+static bool add_launch_config(cJSON *row, const bg__node *node)
 {
     const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
     char text[180], attributes[60];
 
     if (node->type != cudaGraphNodeTypeKernel || !node->known)
         return true;
-    write_attributes(node, attributes, sizeof attributes);
+    print_launch_attributes(node, attributes, sizeof attributes);
     snprintf(text, sizeof text, "%u %u %u %u %u %u %u%s", launch->gridDimX, launch->gridDimY, launch->gridDimZ,
              launch->blockDimX, launch->blockDimY, launch->blockDimZ, launch->sharedMemBytes, attributes);
     return cJSON_AddStringToObject(row, "launch", text) != NULL;
@@ -279,28 +282,29 @@ static bool add_site(cJSON *row, bg_site site)
 }
 
 /* false: out of host memory. */
-static bool add_work(cJSON *row, const bg__node *node)
+static bool add_function_name(cJSON *row, const bg__node *node)
 {
-    char function[BG__CODE_NAME];
+    char function[BG__CODE_ADDRESS_TEXT];
     const char *work = node->kernel != NULL ? node->kernel->name : NULL;
 
     if (node->type == cudaGraphNodeTypeHost && node->known &&
-        bg__code_name((uintptr_t)node->of.host.fn, function, sizeof function))
+        bg__code_address_text((uintptr_t)node->of.host.fn, function, sizeof function))
         work = function;
     return work == NULL || cJSON_AddStringToObject(row, "work", work) != NULL;
 }
 
-static bool fill_node(writing *w, cJSON *row, const bg__node *node)
+static bool fill_node_row(value_writer *w, cJSON *row, const bg__node *node)
 {
     cJSON *values;
 
-    if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL || !add_work(row, node) ||
+    if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL ||
+        !add_function_name(row, node) ||
         (node->parent >= 0 && cJSON_AddNumberToObject(row, "parent", (double)node->parent) == NULL) ||
         (node->call != NULL &&
          (cJSON_AddStringToObject(row, "call", node->call->name) == NULL || !add_site(row, node->call->site))))
         return false;
     values = cJSON_AddArrayToObject(row, "values");
-    return values != NULL && add_launch(row, node) && (!node->known || add_values(w, values, node));
+    return values != NULL && add_launch_config(row, node) && (!node->known || add_node_values(w, values, node));
 }
 
 /* Sums over all edges, so that their order does not matter: of the nodes, and of the nodes and the edge data. */
@@ -344,7 +348,7 @@ done:
     return status;
 }
 
-static bg_status add_edges(const bg__nodes *nodes, cudaGraph_t graph, cJSON *line)
+static bg_status add_edge_hashes(const bg__nodes *nodes, cudaGraph_t graph, cJSON *line)
 {
     edge_hashes hashes = {0, 0};
     char ends[24], kinds[24];
@@ -363,21 +367,21 @@ done:
     return status;
 }
 
-static bg_status fill_nodes(bg_graph *graph, cudaGraph_t source, cJSON *line, size_t *count)
+static bg_status add_node_rows(bg_graph *graph, cudaGraph_t source, cJSON *line, size_t *count)
 {
     bg__nodes nodes = {.node = NULL};
-    writing w = {.nodes = &nodes};
+    value_writer w = {.nodes = &nodes};
     cJSON *list;
     bg_status status;
 
-    BG__TRY(bg__nodes_take(graph, &nodes));
-    BG__TRY(bg__memory_ids_begin(&w.ids, graph, &nodes, write_owner));
-    BG__TRY(add_edges(&nodes, source, line));
+    BG__TRY(bg__nodes_read(graph, &nodes));
+    BG__TRY(bg__memory_ids_begin(&w.ids, graph, &nodes, write_owner_locked));
+    BG__TRY(add_edge_hashes(&nodes, source, line));
     list = cJSON_AddArrayToObject(line, "nodes");
     if (list == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
     for (size_t i = 0; i < nodes.count; i++)
-        if (!fill_node(&w, bg__json_add_object(list), &nodes.node[i]))
+        if (!fill_node_row(&w, bg__json_add_object(list), &nodes.node[i]))
             BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
     *count = nodes.count;
 done:
@@ -390,47 +394,47 @@ done:
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-static bg__values *create_values(size_t nodes)
+static bg__graph_values *create_values(size_t nodes)
 {
-    bg__values *values = calloc(1, sizeof *values + nodes * sizeof *values->updated);
+    bg__graph_values *values = calloc(1, sizeof *values + nodes * sizeof *values->updated);
     if (values != NULL)
         values->nodes = nodes;
     return values;
 }
 
 /* The finding in the report reaches the command; nobody may read the warning. */
-static void tell_unwritten(const bg_graph *graph)
+static void report_unwritten_graph(const bg_graph *graph)
 {
     char why[120];
     snprintf(why, sizeof why, "what it holds could not be written: %s",
              out.cut ? "the file of values is full" : strerror(out.error));
-    bg__process_report_not_checked("recapture", bg__graph_name(graph), why);
+    bg__process_report_add_unchecked("recapture", bg__graph_name(graph), why);
 }
 
-bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made)
+bg__graph_values *bg__graph_values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made)
 {
-    bg__values *values = NULL;
+    bg__graph_values *values = NULL;
     cJSON *line = NULL;
     size_t nodes = 0;
 
     if (out.error != 0)
-        tell_unwritten(graph);
+        report_unwritten_graph(graph);
     if (out.file < 0)
         return NULL;
     pthread_mutex_lock(&out.lock);
     if (out.cut)
-        tell_unwritten(graph);
+        report_unwritten_graph(graph);
     line = cJSON_CreateObject();
     if (cJSON_AddNumberToObject(line, "graph", (double)out.graphs) == NULL ||
         cJSON_AddStringToObject(line, "name", bg__graph_name(graph)) == NULL ||
-        cJSON_AddNumberToObject(line, "thread", (double)bg__owners_thread()) == NULL ||
+        cJSON_AddNumberToObject(line, "thread", (double)bg__owners_thread_number()) == NULL ||
         (made != NULL && !add_site(line, bg__stack_site(made)))) {
         cJSON_Delete(line);
         line = NULL;
-    } else if (fill_nodes(graph, source, line, &nodes) != BG_OK) {
+    } else if (add_node_rows(graph, source, line, &nodes) != BG_OK) {
         bg__warn("--attach: what %s holds is not compared: %s", bg__graph_name(graph), bg_last_error());
     }
-    write_line(line);
+    write_line_locked(line);
     values = create_values(nodes);
     if (values != NULL)
         values->number = out.graphs;
@@ -440,7 +444,7 @@ bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stac
     return values;
 }
 
-void bg__values_updated(bg__values *values, long node)
+void bg__graph_values_write_update(bg__graph_values *values, long node)
 {
     cJSON *line;
     bool known;
@@ -461,12 +465,12 @@ void bg__values_updated(bg__values *values, long node)
         line = NULL;
     }
     pthread_mutex_lock(&out.lock);
-    write_line(line);
+    write_line_locked(line);
     pthread_mutex_unlock(&out.lock);
     cJSON_Delete(line);
 }
 
-void bg__values_renamed(const bg__values *values, const char *name)
+void bg__graph_values_write_name(const bg__graph_values *values, const char *name)
 {
     cJSON *line;
 
@@ -479,12 +483,12 @@ void bg__values_renamed(const bg__values *values, const char *name)
         line = NULL;
     }
     pthread_mutex_lock(&out.lock);
-    write_line(line);
+    write_line_locked(line);
     pthread_mutex_unlock(&out.lock);
     cJSON_Delete(line);
 }
 
-void bg__values_free(bg__values *values)
+void bg__graph_values_free(bg__graph_values *values)
 {
     free(values);
 }

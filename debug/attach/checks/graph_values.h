@@ -25,16 +25,16 @@
 #include "debug/attach/stacks/stacks.h"
 
 /* State of one graph. All functions accept NULL: the graph is not written. */
-typedef struct bg__values bg__values;
+typedef struct bg__graph_values bg__graph_values;
 
 /* Opens the file if BG_CHECK asks for recapture. INVALID_ARGUMENT. */
-bg_status bg__values_begin(void);
+bg_status bg__graph_values_begin(void);
 /* Writes the nodes of graph, which wraps source. made: the call that instantiated it. Returns NULL if nothing is
  * written; a failure is written as a graph without nodes. */
-bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made);
+bg__graph_values *bg__graph_values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made);
 /* The program has changed a node. node: its place in source's list; -1: any. */
-void bg__values_updated(bg__values *values, long node);
-void bg__values_renamed(const bg__values *values, const char *name);
-void bg__values_free(bg__values *values);
+void bg__graph_values_write_update(bg__graph_values *values, long node);
+void bg__graph_values_write_name(const bg__graph_values *values, const char *name);
+void bg__graph_values_free(bg__graph_values *values);
 
 #endif

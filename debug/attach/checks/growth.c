@@ -11,7 +11,7 @@
 
 #include "debug/attach/report/findings.h"
 
-enum { MANY = 128, LATE = 64 }; /* graphs of one call before a finding is added */
+enum { REPORTED_ALIVE = 128, REPORTED_LATE = 64 }; /* graphs of one call before a finding is added */
 
 typedef struct site {
     const bg__stack *made;
@@ -20,7 +20,7 @@ typedef struct site {
     UT_hash_handle hh;
 } site;
 
-struct bg__grown {
+struct bg__counted_exec {
     site *site;
     size_t bytes, launches;
     bool late;
@@ -31,7 +31,7 @@ static struct {
     site *list;
 } growth = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static site *add_site(const bg__stack *made)
+static site *add_instantiate_site(const bg__stack *made)
 {
     site *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -44,16 +44,16 @@ static site *add_site(const bg__stack *made)
     return NULL;
 }
 
-static site *site_of(const bg__stack *made)
+static site *find_or_add_site(const bg__stack *made)
 {
     site *s;
     HASH_FIND_PTR(growth.list, &made, s);
-    return s != NULL ? s : add_site(made);
+    return s != NULL ? s : add_instantiate_site(made);
 }
 
-static void tell(const site *s)
+static void report_growth(const site *s)
 {
-    const char *call = bg__stack_is_of_runtime(s->made) ? "cudaGraphInstantiate" : "cuGraphInstantiate";
+    const char *call = bg__stack_is_from_runtime(s->made) ? "cudaGraphInstantiate" : "cuGraphInstantiate";
     char message[300];
 
     snprintf(message, sizeof message,
@@ -61,31 +61,31 @@ static void tell(const site *s)
              "were made when "
              "older ones had been launched again: nothing limits their number",
              s->alive, s->bytes, s->late);
-    bg__attach_report("growth", BG_WARNING, call, call, s->made,
-                      "destroy graphs that are no longer launched (cudaGraphExecDestroy), or keep only so many of them",
-                      message);
+    bg__attach_report_once(
+        "growth", BG_WARNING, call, call, s->made,
+        "destroy graphs that are no longer launched (cudaGraphExecDestroy), or keep only so many of them", message);
 }
 
-bg__grown *bg__growth_add(const bg__stack *made, size_t bytes)
+bg__counted_exec *bg__growth_add_exec(const bg__stack *made, size_t bytes)
 {
-    bg__grown *grown = made != NULL ? calloc(1, sizeof *grown) : NULL;
+    bg__counted_exec *grown = made != NULL ? calloc(1, sizeof *grown) : NULL;
     site *s;
     bool tells;
 
     if (grown == NULL)
         return NULL;
     pthread_mutex_lock(&growth.lock);
-    s = site_of(made);
+    s = find_or_add_site(made);
     if (s != NULL) {
-        *grown = (bg__grown){.site = s, .bytes = bytes, .late = s->launched_twice};
+        *grown = (bg__counted_exec){.site = s, .bytes = bytes, .late = s->launched_twice};
         s->alive++;
         s->late += grown->late;
         s->bytes += bytes;
     }
-    tells = s != NULL && !s->told && s->alive >= MANY && s->late >= LATE;
+    tells = s != NULL && !s->told && s->alive >= REPORTED_ALIVE && s->late >= REPORTED_LATE;
     if (tells) {
         s->told = true;
-        tell(s);
+        report_growth(s);
     }
     pthread_mutex_unlock(&growth.lock);
     if (s == NULL) {
@@ -95,7 +95,7 @@ bg__grown *bg__growth_add(const bg__stack *made, size_t bytes)
     return grown;
 }
 
-void bg__growth_launched(bg__grown *grown)
+void bg__growth_record_launch(bg__counted_exec *grown)
 {
     if (grown == NULL || ++grown->launches != 2)
         return;
@@ -104,7 +104,7 @@ void bg__growth_launched(bg__grown *grown)
     pthread_mutex_unlock(&growth.lock);
 }
 
-void bg__growth_remove(bg__grown *grown)
+void bg__growth_remove_exec(bg__counted_exec *grown)
 {
     if (grown == NULL)
         return;

@@ -6,12 +6,12 @@
 #include "debug/attach/stacks/stacks.h"
 
 /* A live executable graph that is counted. */
-typedef struct bg__grown bg__grown;
+typedef struct bg__counted_exec bg__counted_exec;
 /* made: the call that instantiated the graph. bytes: the device memory that instantiation took. NULL: not counted. */
-bg__grown *bg__growth_add(const bg__stack *made, size_t bytes);
+bg__counted_exec *bg__growth_add_exec(const bg__stack *made, size_t bytes);
 /* The graph is about to be launched. NULL does nothing. */
-void bg__growth_launched(bg__grown *grown);
+void bg__growth_record_launch(bg__counted_exec *grown);
 /* The graph is destroyed. NULL does nothing. */
-void bg__growth_remove(bg__grown *grown);
+void bg__growth_remove_exec(bg__counted_exec *grown);
 
 #endif

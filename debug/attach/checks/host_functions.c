@@ -14,34 +14,34 @@
 
 /* A launch may still be running when its executable graph is destroyed. So wrappers live as long as the process, and
  * their number is limited. */
-enum { MOST = 1 << 16 };
+enum { WRAPPERS_MAX = 1 << 16 };
 typedef struct host_function {
     cudaHostFn_t function;
     void *data;
     bg_site site; /* of the node */
     char graph[BG_ATTACH_NAME_BYTES], call[32];
-    char *row; /* for bg__running_enter; NULL: out of host memory */
+    char *row; /* for bg__running_add_row; NULL: out of host memory */
     atomic_ulong runs;
 } host_function;
 
-static atomic_int made;
-static _Thread_local const host_function *inside; /* NULL: this thread runs none */
+static atomic_int wrapper_count;
+static _Thread_local const host_function *running_function; /* NULL: this thread runs none */
 
-static void CUDART_CB run(void *user)
+static void CUDART_CB run_host_function(void *user)
 {
     host_function *h = user;
-    const host_function *around = inside;
+    const host_function *around = running_function;
     unsigned long before = atomic_fetch_add(&h->runs, 1);
-    int place = h->row != NULL ? bg__running_enter(h->row, before) : -1;
+    int place = h->row != NULL ? bg__running_add_row(h->row, before) : -1;
 
-    inside = h;
+    running_function = h;
     h->function(h->data);
-    inside = around;
-    bg__running_leave(place);
+    running_function = around;
+    bg__running_remove_row(place);
 }
 
 /* The caller frees the name. NULL: the function has none, or out of host memory. */
-static char *name_function(cudaHostFn_t function)
+static char *find_function_name(cudaHostFn_t function)
 {
     Dl_info about;
     void *address;
@@ -52,7 +52,7 @@ static char *name_function(cudaHostFn_t function)
     if (dladdr(address, &about) == 0 || about.dli_fname == NULL)
         return NULL;
     symbol = about.dli_sname != NULL && about.dli_saddr == address ? strdup(about.dli_sname)
-                                                                   : bg__symbol_find(&about, address, &offset);
+                                                                   : bg__find_symbol(&about, address, &offset);
     name = symbol != NULL ? bg__demangle(symbol) : NULL;
     if (name == NULL)
         return symbol;
@@ -60,10 +60,10 @@ static char *name_function(cudaHostFn_t function)
     return name;
 }
 
-static char *make_row(const host_function *h)
+static char *make_running_row(const host_function *h)
 {
     cJSON *row = cJSON_CreateObject();
-    char *function = name_function(h->function), *text = NULL, data[32];
+    char *function = find_function_name(h->function), *text = NULL, data[32];
 
     snprintf(data, sizeof data, "%p", h->data);
     if (row != NULL && cJSON_AddStringToObject(row, "graph", h->graph) &&
@@ -80,7 +80,7 @@ static char *make_row(const host_function *h)
     return text;
 }
 
-static bg_status watch_node(CUgraphExec exec, cudaGraphNode_t original, const bg__node *node, const bg_graph *graph)
+static bg_status wrap_node(CUgraphExec exec, cudaGraphNode_t original, const bg__node *node, const bg_graph *graph)
 {
     struct cudaHostNodeParams theirs, ours;
     host_function *h = NULL;
@@ -95,8 +95,8 @@ static bg_status watch_node(CUgraphExec exec, cudaGraphNode_t original, const bg
     h->site = node->call->site;
     snprintf(h->graph, sizeof h->graph, "%s", bg__graph_name(graph));
     snprintf(h->call, sizeof h->call, "%s", node->call->name);
-    h->row = make_row(h);
-    ours = (struct cudaHostNodeParams){.fn = run, .userData = h};
+    h->row = make_running_row(h);
+    ours = (struct cudaHostNodeParams){.fn = run_host_function, .userData = h};
     BG__TRY_CUDA(cudaGraphExecHostNodeSetParams((cudaGraphExec_t)exec, original, &ours));
     h = NULL;
 done:
@@ -114,18 +114,18 @@ static bool has_host_node(const bg__nodes *nodes)
     return false;
 }
 
-void bg__host_functions_watch(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph)
+void bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph)
 {
     bg__nodes nodes = {.node = NULL};
     cudaGraphNode_t *originals = NULL;
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     if (!has_host_node(&nodes))
         goto done;
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
-    bg__running_begin();
+    bg__running_create_file();
     originals = calloc(count + 1, sizeof *originals);
     if (originals == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
@@ -136,8 +136,8 @@ void bg__host_functions_watch(CUgraphExec exec, cudaGraph_t source, const bg_gra
     for (size_t i = 0; i < nodes.count; i++) {
         const bg__node *node = &nodes.node[i];
         if (node->type == cudaGraphNodeTypeHost && node->parent < 0 && node->place < count && node->call != NULL &&
-            atomic_fetch_add(&made, 1) < MOST)
-            BG__TRY(watch_node(exec, originals[node->place], node, graph));
+            atomic_fetch_add(&wrapper_count, 1) < WRAPPERS_MAX)
+            BG__TRY(wrap_node(exec, originals[node->place], node, graph));
     }
 done:
     if (status != BG_OK)
@@ -148,9 +148,9 @@ done:
 
 /* ---- calls in a host function ----------------------------------------------------------------------------------- */
 
-void bg__host_function_calls(const bg__driver_call *call)
+void bg__host_function_check_call(const bg__driver_call *call)
 {
-    const host_function *h = inside;
+    const host_function *h = running_function;
     char message[700], place[300] = "", text[80];
     const bg__stack *stack;
     const char *written;
@@ -158,7 +158,7 @@ void bg__host_function_calls(const bg__driver_call *call)
     if (h == NULL)
         return;
     stack = bg__stack_here();
-    written = bg__function_written(call->hook->name, stack, text, sizeof text);
+    written = bg__function_api_name(call->hook->name, stack, text, sizeof text);
     if (h->site.file != NULL)
         snprintf(place, sizeof place, ", launched at %s%s%.0d", h->site.file, h->site.line > 0 ? ":" : "",
                  h->site.line);
@@ -166,7 +166,7 @@ void bg__host_function_calls(const bg__driver_call *call)
              "%s is called inside of %s of %s%s: a host function may not call CUDA; the call fails "
              "(cudaErrorNotPermitted), or waits for the work that the host function is part of",
              written, h->call, h->graph, place);
-    bg__attach_report("host-function", BG_FAULT, h->call, written, stack,
-                      "let the host function only note what is to be done, and call CUDA in a thread of the program's",
-                      message);
+    bg__attach_report_once(
+        "host-function", BG_FAULT, h->call, written, stack,
+        "let the host function only note what is to be done, and call CUDA in a thread of the program's", message);
 }

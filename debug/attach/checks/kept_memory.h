@@ -8,11 +8,11 @@
 
 /* exec was instantiated from the graph that graph wraps. frees_itself: each launch frees what the launch before has
  * allocated. */
-void bg__kept_memory_watch(CUgraphExec exec, const bg_graph *graph, bool frees_itself);
+void bg__unfreed_memory_add_graph(CUgraphExec exec, const bg_graph *graph, bool frees_itself);
 /* exec is about to be launched. */
-void bg__kept_memory_launched(CUgraphExec exec);
-void bg__kept_memory_destroyed(CUgraphExec exec);
+void bg__unfreed_memory_record_launch(CUgraphExec exec);
+void bg__unfreed_memory_record_destroy(CUgraphExec exec);
 /* The program has freed the memory at address. */
-void bg__kept_memory_freed(uintptr_t address);
+void bg__unfreed_memory_record_free(uintptr_t address);
 
 #endif

@@ -16,19 +16,19 @@
 #include "debug/check/node_pointers.h"
 
 /* A number that was given out; it lives as long as the process. */
-typedef struct told {
+typedef struct known_id {
     size_t owner;
     bool lost;
     UT_hash_handle hh;
     char key[]; /* id and thread */
-} told;
-static told *all;
+} known_id;
+static known_id *known_ids;
 
 /* ---- the process's own memory ----------------------------------------------------------------------------------- */
 
 /* Addresses of the host differ from run to run. Low addresses count as numbers, though a program that is not
  * position-independent lies there. */
-static bg_status read_mappings(bg__spans *host)
+static bg_status read_host_mappings(bg__spans *host)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char *line = NULL;
@@ -49,14 +49,15 @@ done:
     return status;
 }
 
-bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes, bg__memory_id_tell *tell)
+bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes,
+                               bg__memory_id_callback *tell)
 {
     bg_status status;
 
     *ids = (bg__memory_ids){.tell = tell};
-    BG__TRY(bg__nodes_notes(graph, &ids->notes));
-    BG__TRY(bg__nodes_own_memory(nodes, &ids->own));
-    BG__TRY(read_mappings(&ids->host));
+    BG__TRY(bg__recorded_allocations_get(graph, &ids->notes));
+    BG__TRY(bg__nodes_list_allocations(nodes, &ids->own));
+    BG__TRY(read_host_mappings(&ids->host));
 done:
     return status;
 }
@@ -68,7 +69,7 @@ void bg__memory_ids_end(bg__memory_ids *ids)
 }
 
 /* The caller frees the name. NULL: no symbol begins at this address. */
-static char *find_symbol(const Dl_info *about, const void *at)
+static char *find_symbol_at(const Dl_info *about, const void *at)
 {
     size_t offset = 0;
     char *found, *name;
@@ -76,7 +77,7 @@ static char *find_symbol(const Dl_info *about, const void *at)
     if (about->dli_sname != NULL && about->dli_saddr == at)
         found = strdup(about->dli_sname);
     else
-        found = bg__symbol_find(about, at, &offset);
+        found = bg__find_symbol(about, at, &offset);
     name = found != NULL && offset == 0 ? bg__demangle(found) : NULL;
     if (name == NULL && offset == 0)
         return found;
@@ -84,7 +85,7 @@ static char *find_symbol(const Dl_info *about, const void *at)
     return name;
 }
 
-bool bg__code_name(uintptr_t address, char *text, size_t bytes)
+bool bg__code_address_text(uintptr_t address, char *text, size_t bytes)
 {
     const void *at = (const void *)address; /* NOLINT(performance-no-int-to-ptr) */
     const char *file;
@@ -95,7 +96,7 @@ bool bg__code_name(uintptr_t address, char *text, size_t bytes)
         return false;
     file = strrchr(about.dli_fname, '/');
     file = file != NULL ? file + 1 : about.dli_fname;
-    symbol = find_symbol(&about, at);
+    symbol = find_symbol_at(&about, at);
     if (symbol != NULL)
         snprintf(text, bytes, "%.200s in %.100s", symbol, file);
     else
@@ -106,27 +107,27 @@ bool bg__code_name(uintptr_t address, char *text, size_t bytes)
 
 /* ---- what an address is in -------------------------------------------------------------------------------------- */
 
-typedef struct place {
+typedef struct described_memory {
     size_t offset;
     char id[96], text[400];
     const char *stack; /* of the allocating call; NULL: unknown */
     long thread;       /* that made that call; -1: unknown */
     uintptr_t base;    /* of the driver's allocation */
     size_t bytes;      /* 0: not an allocation of the driver */
-} place;
+} described_memory;
 
-static bool describe_named(uintptr_t address, place *p)
+static bool describe_named_memory(uintptr_t address, described_memory *p)
 {
     char name[BG_ATTACH_NAME_BYTES];
 
-    if (!bg__name_find(address, name, &p->offset))
+    if (!bg__memory_name_find(address, name, &p->offset))
         return false;
     snprintf(p->id, sizeof p->id, "name %s", name);
     snprintf(p->text, sizeof p->text, "%s", name);
     return true;
 }
 
-static bool describe_own(const bg__allocations *own, uintptr_t address, place *p)
+static bool describe_graph_allocation(const bg__allocations *own, uintptr_t address, described_memory *p)
 {
     const bg__allocation *found = bg__allocations_find(own, address);
 
@@ -139,7 +140,7 @@ static bool describe_own(const bg__allocations *own, uintptr_t address, place *p
 }
 
 /* For memory whose allocating call nobody has seen, such as a module's variable: another run has only the same size. */
-static void describe_bytes(uintptr_t address, uintptr_t base, size_t bytes, place *p)
+static void describe_by_size(uintptr_t address, uintptr_t base, size_t bytes, described_memory *p)
 {
     snprintf(p->id, sizeof p->id, "bytes %zu", bytes);
     snprintf(p->text, sizeof p->text, "memory of %zu bytes", bytes);
@@ -147,9 +148,9 @@ static void describe_bytes(uintptr_t address, uintptr_t base, size_t bytes, plac
 }
 
 /* "allocation #2 (4096 bytes) at make_buffers+0x14 in program", "event #0 at main+0x14 in program" */
-static bool describe_made(uintptr_t address, place *p)
+static bool describe_program_allocation(uintptr_t address, described_memory *p)
 {
-    bg__made_memory owner;
+    bg__memory_owner owner;
     bg_site site;
     char line[24] = "", size[40] = "";
 
@@ -163,7 +164,7 @@ static bool describe_made(uintptr_t address, place *p)
         return true;
     }
     if (owner.made == NULL) {
-        describe_bytes(address, owner.base, owner.bytes, p);
+        describe_by_size(address, owner.base, owner.bytes, p);
         return true;
     }
     site = bg__stack_site(owner.made);
@@ -182,11 +183,11 @@ static bool describe_made(uintptr_t address, place *p)
 }
 
 /* A variable of the host device is a symbol of a loaded file. */
-static bool describe_variable(uintptr_t address, uintptr_t base, place *p)
+static bool describe_variable(uintptr_t address, uintptr_t base, described_memory *p)
 {
-    char name[BG__CODE_NAME];
+    char name[BG__CODE_ADDRESS_TEXT];
 
-    if (!bg__code_name(base, name, sizeof name))
+    if (!bg__code_address_text(base, name, sizeof name))
         return false;
     snprintf(p->id, sizeof p->id, "variable %016" PRIx64, bg__text_hash(name));
     snprintf(p->text, sizeof p->text, "%s", name);
@@ -194,16 +195,16 @@ static bool describe_variable(uintptr_t address, uintptr_t base, place *p)
     return true;
 }
 
-static bool describe_noted(const bg__allocations *notes, uintptr_t address, place *p)
+static bool describe_cuda_allocation(const bg__allocations *notes, uintptr_t address, described_memory *p)
 {
     const bg__allocation *found = bg__allocations_find(notes, address);
 
     if (found != NULL && !describe_variable(address, found->base, p))
-        describe_bytes(address, found->base, found->bytes, p);
+        describe_by_size(address, found->base, found->bytes, p);
     return found != NULL;
 }
 
-static bool describe_host(const bg__spans *host, uintptr_t address, place *p)
+static bool describe_host_memory(const bg__spans *host, uintptr_t address, described_memory *p)
 {
     snprintf(p->id, sizeof p->id, "host");
     snprintf(p->text, sizeof p->text, "host memory");
@@ -212,56 +213,57 @@ static bool describe_host(const bg__spans *host, uintptr_t address, place *p)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static const told *find_told(const char *key)
+static const known_id *find_known_id(const char *key)
 {
     size_t length = strlen(key);
-    told *t;
-    HASH_FIND(hh, all, key, length, t);
+    known_id *t;
+    HASH_FIND(hh, known_ids, key, length, t);
     return t;
 }
 
 /* NULL: no host memory. */
-static const told *add_told(const char *key)
+static const known_id *add_known_id(const char *key)
 {
     size_t length = strlen(key);
-    told *t = calloc(1, sizeof *t + length + 1);
+    known_id *t = calloc(1, sizeof *t + length + 1);
     if (t == NULL)
         return NULL;
     memcpy(t->key, key, length);
-    t->owner = HASH_COUNT(all);
-    HASH_ADD_KEYPTR(hh, all, t->key, length, t);
+    t->owner = HASH_COUNT(known_ids);
+    HASH_ADD_KEYPTR(hh, known_ids, t->key, length, t);
     if (!t->lost)
         return t;
     free(t);
     return NULL;
 }
 
-static const told *tell(const bg__memory_ids *ids, const place *p)
+static const known_id *tell(const bg__memory_ids *ids, const described_memory *p)
 {
     const bg__memory_id id = {p->id, p->thread, p->text, p->stack != NULL ? p->stack : "",
-                              p->bytes > 0 && bg__blocks_in(p->base, p->bytes)};
+                              p->bytes > 0 && bg__blocks_any_begins_in(p->base, p->bytes)};
     char key[sizeof p->id + 24];
-    const told *t;
+    const known_id *t;
 
     snprintf(key, sizeof key, "%s %ld", p->id, p->thread);
-    t = find_told(key);
+    t = find_known_id(key);
     if (t != NULL)
         return t;
-    t = add_told(key);
+    t = add_known_id(key);
     if (t != NULL)
         ids->tell(t->owner, &id);
     return t;
 }
 
-bool bg__memory_id_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset)
+bool bg__memory_ids_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset)
 {
     const uintptr_t address = (uintptr_t)word;
-    place p = {.thread = -1};
-    const told *t;
+    described_memory p = {.thread = -1};
+    const known_id *t;
 
     if (!bg__pointer_may_be(word) ||
-        (!describe_named(address, &p) && !describe_own(&ids->own, address, &p) && !describe_made(address, &p) &&
-         !describe_noted(ids->notes, address, &p) && !describe_host(&ids->host, address, &p)))
+        (!describe_named_memory(address, &p) && !describe_graph_allocation(&ids->own, address, &p) &&
+         !describe_program_allocation(address, &p) && !describe_cuda_allocation(ids->notes, address, &p) &&
+         !describe_host_memory(&ids->host, address, &p)))
         return false;
     t = tell(ids, &p);
     if (t == NULL)

@@ -9,6 +9,6 @@
 /* Adds a finding "race" for each node that uses such memory and that no edges of source order behind its allocation, or
  * before its free. graph has the calls of source. Only whole parameters, and the ends of copies and memsets, count as
  * uses; allocations that overlap or adjoin are not checked. */
-void bg__node_lives_check(const bg_graph *graph, cudaGraph_t source, bg_report *report);
+void bg__allocation_lifetimes_check(const bg_graph *graph, cudaGraph_t source, bg_report *report);
 
 #endif

@@ -10,29 +10,29 @@
 #include "debug/attach/stacks/stacks.h"
 #include "debug/graph/nodes.h"
 
-typedef struct use {
+typedef struct kernel_module {
     cudaGraphNode_t node;
     const bg__call *call;
     CUmodule module;   /* NULL: in a library, or unknown */
     CUlibrary library; /* NULL: in no library, or unknown */
     const bg__stack *unloaded;
-} use;
+} kernel_module;
 
-struct bg__kernel_uses {
-    bg__kernel_uses *next, **at;
-    use *list;
+struct bg__kernel_modules {
+    bg__kernel_modules *next, **at;
+    kernel_module *list;
     size_t count, capacity;
     atomic_bool marked; /* a module may be unloaded */
 };
 
 static struct {
     pthread_mutex_t lock;
-    bg__kernel_uses *all;
+    bg__kernel_modules *all;
     CUresult (*module_of)(CUmodule *, CUfunction);
     CUresult (*library_of)(CUlibrary *, CUkernel);
 } modules = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__unloads_begin(const bg__attach_shim *shim)
+void bg__kernel_modules_begin(const bg__attach_shim *shim)
 {
     void *module_of = shim->real("cuFuncGetModule"), *library_of = shim->real("cuKernelGetLibrary");
     memcpy(&modules.module_of, &module_of, sizeof module_of);
@@ -41,9 +41,9 @@ void bg__unloads_begin(const bg__attach_shim *shim)
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-static bg_status add_use(bg__kernel_uses *uses, const bg__node *node)
+static bg_status add_kernel_module(bg__kernel_modules *uses, const bg__node *node)
 {
-    use added = {.node = node->handle, .call = node->call};
+    kernel_module added = {.node = node->handle, .call = node->call};
     bg_status status = BG_OK;
 
     if (node->kernel->kernel != NULL && modules.library_of != NULL &&
@@ -54,26 +54,26 @@ static bg_status add_use(bg__kernel_uses *uses, const bg__node *node)
         added.module = NULL;
     if (added.library == NULL && added.module == NULL)
         goto done;
-    BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "kernels"));
+    BG__TRY(BG__ARRAY_GROW(uses->list, uses->count, uses->capacity, "kernels"));
     uses->list[uses->count++] = added;
 done:
     return status;
 }
 
-bg_status bg__kernels_note(const bg_graph *graph, bg__kernel_uses **result)
+bg_status bg__kernel_modules_record(const bg_graph *graph, bg__kernel_modules **result)
 {
-    bg__kernel_uses *uses = calloc(1, sizeof *uses);
+    bg__kernel_modules *uses = calloc(1, sizeof *uses);
     bg__nodes nodes = {.node = NULL};
     bg_status status;
 
-    bg__kernels_free(*result);
+    bg__kernel_modules_free(*result);
     *result = NULL;
     if (uses == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the kernels of a graph");
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].kernel != NULL)
-            BG__TRY(add_use(uses, &nodes.node[i]));
+            BG__TRY(add_kernel_module(uses, &nodes.node[i]));
     pthread_mutex_lock(&modules.lock);
     uses->next = modules.all;
     uses->at = &modules.all;
@@ -85,11 +85,11 @@ bg_status bg__kernels_note(const bg_graph *graph, bg__kernel_uses **result)
     uses = NULL;
 done:
     bg__nodes_free(&nodes);
-    bg__kernels_free(uses);
+    bg__kernel_modules_free(uses);
     return status;
 }
 
-void bg__kernels_free(bg__kernel_uses *uses)
+void bg__kernel_modules_free(bg__kernel_modules *uses)
 {
     if (uses == NULL)
         return;
@@ -103,7 +103,7 @@ void bg__kernels_free(bg__kernel_uses *uses)
     free(uses);
 }
 
-void bg__kernels_forget(bg__kernel_uses *uses, cudaGraphNode_t node)
+void bg__kernel_modules_forget_node(bg__kernel_modules *uses, cudaGraphNode_t node)
 {
     pthread_mutex_lock(&modules.lock);
     for (size_t i = 0; uses != NULL && i < uses->count; i++)
@@ -112,7 +112,7 @@ void bg__kernels_forget(bg__kernel_uses *uses, cudaGraphNode_t node)
     pthread_mutex_unlock(&modules.lock);
 }
 
-static void report_use(const use *u, bg_report *report)
+static void report_unloaded(const kernel_module *u, bg_report *report)
 {
     const bg_site site = bg__stack_site(u->unloaded);
     bg__report_add(report, "unloaded", BG_FAULT, u->call, NULL,
@@ -122,7 +122,7 @@ static void report_use(const use *u, bg_report *report)
                    site.file != NULL ? site.file : "an unknown place", site.line > 0 ? ":" : "", site.line);
 }
 
-bool bg__kernels_check(const bg__kernel_uses *uses, bg_report *report)
+bool bg__kernel_modules_check(const bg__kernel_modules *uses, bg_report *report)
 {
     bool gone = false;
     if (uses == NULL || !atomic_load(&uses->marked))
@@ -130,7 +130,7 @@ bool bg__kernels_check(const bg__kernel_uses *uses, bg_report *report)
     pthread_mutex_lock(&modules.lock);
     for (size_t i = 0; i < uses->count; i++)
         if (uses->list[i].unloaded != NULL) {
-            report_use(&uses->list[i], report);
+            report_unloaded(&uses->list[i], report);
             gone = true;
         }
     pthread_mutex_unlock(&modules.lock);
@@ -146,20 +146,20 @@ static _Thread_local struct {
     const bg__stack *stack;
 } unloading;
 
-static bool is_unloading(const use *u)
+static bool is_unloading(const kernel_module *u)
 {
     return (u->module != NULL && u->module == unloading.module) ||
            (u->library != NULL && u->library == unloading.library);
 }
 
 /* Marks kernels before the call, since another module could get the same handle right after it. */
-void bg__unload_begin(CUmodule module, CUlibrary library)
+void bg__module_unload_begin(CUmodule module, CUlibrary library)
 {
     unloading.module = module;
     unloading.library = library;
     unloading.stack = NULL;
     pthread_mutex_lock(&modules.lock);
-    for (bg__kernel_uses *uses = modules.all; uses != NULL; uses = uses->next)
+    for (bg__kernel_modules *uses = modules.all; uses != NULL; uses = uses->next)
         for (size_t i = 0; i < uses->count; i++) {
             if (!is_unloading(&uses->list[i]) || uses->list[i].unloaded != NULL)
                 continue;
@@ -171,10 +171,11 @@ void bg__unload_begin(CUmodule module, CUlibrary library)
     pthread_mutex_unlock(&modules.lock);
 }
 
-void bg__unload_end(bool unloaded)
+void bg__module_unload_end(bool unloaded)
 {
     pthread_mutex_lock(&modules.lock);
-    for (bg__kernel_uses *uses = modules.all; uses != NULL && !unloaded && unloading.stack != NULL; uses = uses->next)
+    for (bg__kernel_modules *uses = modules.all; uses != NULL && !unloaded && unloading.stack != NULL;
+         uses = uses->next)
         for (size_t i = 0; i < uses->count; i++)
             if (is_unloading(&uses->list[i]) && uses->list[i].unloaded == unloading.stack)
                 uses->list[i].unloaded = NULL;

@@ -31,7 +31,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    bg__attached *by_exec;
+    bg__tracked_graph *by_exec;
     _Atomic unsigned long made; /* number of graphs instantiated */
     pid_t process;              /* the process that recorded this; a forked child does not write it */
     bool checks, steps;
@@ -39,14 +39,14 @@ static struct {
     const bg__launcher *launcher; /* NULL: the program's launches are not replaced */
     const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
-    _Atomic int kept;         /* number of graphs whose source is the program's own */
-    bg__ended *ended;         /* rows of destroyed graphs */
-    bg_report *list;          /* all graphs, as last written */
-    _Atomic bool unlisted;    /* list lacks some graphs */
-    _Atomic double next_list; /* when list may be written again, in seconds */
+    _Atomic int kept;           /* number of graphs whose source is the program's own */
+    bg__ended_graph *ended;     /* rows of destroyed graphs */
+    bg_report *list;            /* all graphs, as last written */
+    _Atomic bool list_is_stale; /* list lacks some graphs */
+    _Atomic double next_list;   /* when list may be written again, in seconds */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bg_status bg__book_begin(const bg__attach_shim *shim)
+bg_status bg__graph_table_begin(const bg__attach_shim *shim)
 {
     unsigned check;
     int debug;
@@ -54,35 +54,35 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
 
     book.shim = shim;
     book.process = getpid();
-    bg__step_insist();
-    BG__TRY(bg__found_begin());
-    BG__TRY(bg__values_begin());
+    bg__step_retry_begin();
+    BG__TRY(bg__report_list_begin());
+    BG__TRY(bg__graph_values_begin());
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = (check & (BG__CHECK_REPLAY | BG__CHECK_INPUTS)) != 0;
-    bg__inventory_want((check & BG__CHECK_INPUTS) != 0);
+    bg__graph_inputs_enable((check & BG__CHECK_INPUTS) != 0);
     book.blocks = (check & (BG__CHECK_REPLAY | BG__CHECK_POISON)) != 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
 done:
     return status;
 }
 
-void bg__book_own_thread(void)
+void bg__graph_table_exclude_thread(void)
 {
     book.shim->enter();
 }
 
-void bg__book_use(const bg__launcher *launcher)
+void bg__graph_table_set_launcher(const bg__launcher *launcher)
 {
     book.launcher = launcher;
 }
 
-const bg__launcher *bg__book_launcher(void)
+const bg__launcher *bg__graph_table_launcher(void)
 {
     return book.launcher;
 }
 
-static void drop_kept(bg__attached *a)
+static void drop_launcher_state(bg__tracked_graph *a)
 {
     if (a->kept != NULL && book.launcher->settle != NULL)
         book.launcher->settle(a);
@@ -93,7 +93,7 @@ static void drop_kept(bg__attached *a)
     a->kept = NULL;
 }
 
-void bg__attached_warn(const bg__attached *a)
+void bg__tracked_graph_warn_partial(const bg__tracked_graph *a)
 {
     bg__warn("--attach: %s is listed or checked in part: %s",
              a->graph != NULL ? bg__graph_name(a->graph) : "a graph of the program", bg_last_error());
@@ -102,54 +102,54 @@ void bg__attached_warn(const bg__attached *a)
 /* ---- copies ---------------------------------------------------------------------------------------------------- */
 
 /* *own: CUDA cannot clone source, which is returned itself. */
-static cudaGraph_t copy_of(cudaGraph_t source, bool *own)
+static cudaGraph_t clone_source(cudaGraph_t source, bool *own)
 {
     cudaGraph_t copy = NULL;
     cudaError_t error = cudaGraphClone(&copy, source);
     *own = error != cudaSuccess;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return *own ? source : copy;
 }
 
 /* Whether another executable graph has the same source. */
-static bool is_shared(cudaGraph_t source, const bg__attached *but)
+static bool is_source_shared(cudaGraph_t source, const bg__tracked_graph *but)
 {
-    for (const bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
+    for (const bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next)
         if (a != but && a->source == source)
             return true;
     return false;
 }
 
 /* Replaces the source of a. Returns the old one if nobody needs it any more, else NULL. */
-static cudaGraph_t exchange_source(bg__attached *a, cudaGraph_t source, bool own)
+static cudaGraph_t exchange_source_locked(bg__tracked_graph *a, cudaGraph_t source, bool own)
 {
-    cudaGraph_t old = !a->own || (a->doomed && !is_shared(a->source, a)) ? a->source : NULL;
+    cudaGraph_t old = !a->own || (a->destroyed_by_program && !is_source_shared(a->source, a)) ? a->source : NULL;
     book.kept += own - a->own;
     a->source = source;
     a->own = own;
-    a->doomed = false;
+    a->destroyed_by_program = false;
     a->edited = false;
     return old;
 }
 
-static void drop_source(cudaGraph_t source)
+static void destroy_source(cudaGraph_t source)
 {
     if (source == NULL)
         return;
-    bg__nodes_gone(source);
+    bg__nodes_forget_makers(source);
     BG__RELEASE(cudaGraphDestroy(source));
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static bg__attached *find_attached(CUgraphExec exec)
+static bg__tracked_graph *find_graph_locked(CUgraphExec exec)
 {
-    bg__attached *found;
+    bg__tracked_graph *found;
     HASH_FIND_PTR(book.by_exec, &exec, found);
     return found;
 }
 
-static bg_status use_name(bg__attached *a)
+static bg_status apply_name_locked(bg__tracked_graph *a)
 {
     bg_status status;
     a->renamed = false;
@@ -161,53 +161,53 @@ done:
 }
 
 /* Applies a name that was set while another thread had the graph's lock. */
-static void catch_up(bg__attached *a)
+static void apply_pending_name(bg__tracked_graph *a)
 {
     bg_status status;
     if (!a->renamed)
         return;
     pthread_mutex_lock(&book.lock);
-    status = use_name(a);
+    status = apply_name_locked(a);
     pthread_mutex_unlock(&book.lock);
     if (status != BG_OK)
-        bg__attached_warn(a);
+        bg__tracked_graph_warn_partial(a);
 }
 
-static void count_row(const bg__attached *a)
+static void update_row_locked(const bg__tracked_graph *a)
 {
-    bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
-    bg__listing_count_outside(a->row, a->cut, a->split, a->outside);
+    bg__graph_row_set_counts(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+    bg__graph_row_set_outside_counts(a->row, a->cut, a->split, a->outside);
 }
 
 /* No thread has acquired a, and the table does not have it. */
-static void free_attached(bg__attached *a)
+static void free_tracked_graph(bg__tracked_graph *a)
 {
     cudaGraph_t source;
     if (a == NULL)
         return;
-    catch_up(a);
-    drop_kept(a);
+    apply_pending_name(a);
+    drop_launcher_state(a);
     bg__in_place_free(a);
-    bg__blocks_free(a->blocks);
-    bg__kernels_free(a->kernels);
-    bg__around_free(a->around);
-    bg__growth_remove(a->grown);
-    bg__values_free(a->values);
-    bg__found_leave(a->report, a->asked);
+    bg__block_uses_free(a->blocks);
+    bg__kernel_modules_free(a->kernels);
+    bg__stream_order_remove_graph(a->stream_uses);
+    bg__growth_remove_exec(a->grown);
+    bg__graph_values_free(a->values);
+    bg__report_queue(a->report, a->returned_count);
     pthread_mutex_lock(&book.lock);
-    count_row(a);
-    bg__ended_add(&book.ended, a->row, a->made);
-    source = exchange_source(a, NULL, false);
+    update_row_locked(a);
+    bg__ended_graphs_add(&book.ended, a->row, a->made);
+    source = exchange_source_locked(a, NULL, false);
     pthread_mutex_unlock(&book.lock);
     bg_graph_destroy(a->graph);
-    drop_source(source);
+    destroy_source(source);
     pthread_mutex_destroy(&a->lock);
     free(a);
 }
 
 /* Removes a from the table. The caller frees what is returned, without the lock. Returns NULL if a has users: the last
  * one frees it. */
-static bg__attached *retire(bg__attached *a)
+static bg__tracked_graph *unlink_graph_locked(bg__tracked_graph *a)
 {
     if (a == NULL)
         return NULL;
@@ -216,11 +216,11 @@ static bg__attached *retire(bg__attached *a)
     return a->users == 0 ? a : NULL;
 }
 
-bg__attached *bg__attached_take(CUgraphExec exec)
+bg__tracked_graph *bg__tracked_graph_acquire(CUgraphExec exec)
 {
-    bg__attached *a;
+    bg__tracked_graph *a;
     pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
+    a = find_graph_locked(exec);
     if (a != NULL && a->graph == NULL)
         a = NULL;
     if (a != NULL)
@@ -228,12 +228,12 @@ bg__attached *bg__attached_take(CUgraphExec exec)
     pthread_mutex_unlock(&book.lock);
     if (a != NULL) {
         pthread_mutex_lock(&a->lock);
-        catch_up(a);
+        apply_pending_name(a);
     }
     return a;
 }
 
-void bg__attached_give(bg__attached *a)
+void bg__tracked_graph_release(bg__tracked_graph *a)
 {
     bool last;
     pthread_mutex_unlock(&a->lock);
@@ -241,7 +241,7 @@ void bg__attached_give(bg__attached *a)
     last = --a->users == 0 && a->gone;
     pthread_mutex_unlock(&book.lock);
     if (last)
-        free_attached(a);
+        free_tracked_graph(a);
 }
 
 /* ---- the list -------------------------------------------------------------------------------------------------- */
@@ -256,46 +256,46 @@ static bool add_row(cJSON *rows, cJSON *row)
     return row == NULL || cJSON_AddItemReferenceToArray(rows, row);
 }
 
-static void fill_list(cJSON *rows)
+static void fill_list_locked(cJSON *rows)
 {
     bool added = true;
     while (rows->child != NULL)
         cJSON_DeleteItemFromArray(rows, 0);
-    for (bg__ended *e = book.ended; e != NULL; e = e->hh.next)
+    for (bg__ended_graph *e = book.ended; e != NULL; e = e->hh.next)
         added = added && add_row(rows, e->row);
-    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next) {
-        count_row(a);
+    for (bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next) {
+        update_row_locked(a);
         added = added && add_row(rows, a->row);
     }
     if (!added)
         bg__warn("--attach: out of host memory: not all graphs are listed");
 }
 
-static void write_list(void)
+static void write_list_locked(void)
 {
     double began = now_seconds();
     cJSON *rows;
 
-    book.unlisted = false;
+    book.list_is_stale = false;
     if (book.list == NULL && bg__report_create(&book.list, "attach", program_invocation_short_name) != BG_OK)
         return;
     rows = bg__report_part(book.list, "graphs");
     if (rows == NULL)
         return;
-    fill_list(rows);
+    fill_list_locked(rows);
     bg__process_report_add(book.list);
     book.next_list = began + fmax(1, 20 * (now_seconds() - began));
 }
 
-void bg__book_list_if_due(void)
+void bg__graph_table_write_list_if_due(void)
 {
-    if (!book.unlisted || now_seconds() < book.next_list || pthread_mutex_trylock(&book.lock) != 0)
+    if (!book.list_is_stale || now_seconds() < book.next_list || pthread_mutex_trylock(&book.lock) != 0)
         return;
-    write_list();
+    write_list_locked();
     pthread_mutex_unlock(&book.lock);
 }
 
-static const struct timespec *deadline(void)
+static const struct timespec *lock_deadline(void)
 {
     static struct timespec at;
     (void)clock_gettime(CLOCK_REALTIME, &at);
@@ -303,7 +303,7 @@ static const struct timespec *deadline(void)
     return &at;
 }
 
-static void end_launches(bg__attached *a)
+static void end_launcher_locked(bg__tracked_graph *a)
 {
     if (book.launcher == NULL || book.launcher->end == NULL || pthread_mutex_trylock(&a->lock) != 0)
         return;
@@ -313,137 +313,137 @@ static void end_launches(bg__attached *a)
 }
 
 /* A program may end while its threads launch, so the wait for the lock is limited. */
-__attribute__((destructor)) static void end_book(void)
+__attribute__((destructor)) static void end_graph_table(void)
 {
-    if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
+    if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, lock_deadline()) != 0)
         return;
-    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
-        end_launches(a);
-    bg__around_end();
-    write_list();
+    for (bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next)
+        end_launcher_locked(a);
+    bg__stream_order_report_inputs();
+    write_list_locked();
     pthread_mutex_unlock(&book.lock);
 }
 
 /* ---- graphs that come and go ----------------------------------------------------------------------------------- */
 
 /* A launcher may choose nodes by their makers, so the nodes of the clone get the makers of the program's nodes. */
-static void note_makers(const bg__attached *a, cudaGraph_t source)
+static void copy_makers(const bg__tracked_graph *a, cudaGraph_t source)
 {
     if (book.launcher != NULL && a->source != source)
-        bg__nodes_cloned(a->source, source);
+        bg__nodes_copy_makers(a->source, source);
 }
 
-bg_status bg__attached_note_around(bg__attached *a)
+bg_status bg__tracked_graph_record_uses(bg__tracked_graph *a)
 {
     bg__allocations *used;
     bg_status status = BG_OK;
 
-    if (a->around_noted || !book.checks || book.launcher != NULL || book.steps)
+    if (a->stream_uses_recorded || !book.checks || book.launcher != NULL || book.steps)
         return BG_OK;
-    BG__TRY(bg__nodes_notes(a->graph, &used));
-    BG__TRY(bg__around_note(a->graph, used, &a->around));
-    a->around_noted = true;
+    BG__TRY(bg__recorded_allocations_get(a->graph, &used));
+    BG__TRY(bg__stream_order_add_graph(a->graph, used, &a->stream_uses));
+    a->stream_uses_recorded = true;
 done:
     return status;
 }
 
-static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
+static bg_status set_up_tracked_graph(bg__tracked_graph *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     unsigned long number = book.made++;
     bg_status status;
 
-    if (!book.shim->take_name(a->name))
+    if (!book.shim->pop_next_name(a->name))
         snprintf(a->name, sizeof a->name, "graph#%lu", number);
     BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, a->name));
     a->nodes = bg__wrapped_count_nodes(a->graph);
     BG__TRY(bg__report_create(&a->report, "check", a->name));
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
-    note_makers(a, source);
+    copy_makers(a, source);
     if (book.blocks)
-        BG__TRY(bg__blocks_prepare(source, &a->blocks));
+        BG__TRY(bg__block_uses_reset(source, &a->blocks));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
-    BG__TRY(bg__node_memory_watch(a->graph));
-    BG__TRY(bg__nodes_note(a->graph));
-    BG__TRY(bg__kernels_note(a->graph, &a->kernels));
-    a->noted = true;
-    BG__TRY(bg__attached_note_around(a));
+    BG__TRY(bg__node_memory_check_steps(a->graph));
+    BG__TRY(bg__recorded_allocations_update(a->graph));
+    BG__TRY(bg__kernel_modules_record(a->graph, &a->kernels));
+    a->addresses_recorded = true;
+    BG__TRY(bg__tracked_graph_record_uses(a));
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
-    BG__TRY(bg__listing_row(&a->row, a->graph, a->made, memory));
+    BG__TRY(bg__graph_row_create(&a->row, a->graph, a->made, memory));
 done:
     return status;
 }
 
-static bg__attached *create_attached(CUgraphExec exec, const bg__stack *made)
+static bg__tracked_graph *create_tracked_graph(CUgraphExec exec, const bg__stack *made)
 {
-    bg__attached *a = calloc(1, sizeof *a);
+    bg__tracked_graph *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
     a->exec = exec;
     a->made = made;
-    a->looked = bg__changes();
+    a->memory_checked_at = bg__changes_count();
     if (pthread_mutex_init(&a->lock, NULL) == 0)
         return a;
     free(a);
     return NULL;
 }
 
-static void watch_exec(CUgraphExec exec, cudaGraph_t source, bg__attached *a, uint64_t flags)
+static void check_new_exec(CUgraphExec exec, cudaGraph_t source, bg__tracked_graph *a, uint64_t flags)
 {
     const bg_graph *graph = a->graph;
-    bg__node_lives_check(graph, a->source, a->report);
+    bg__allocation_lifetimes_check(graph, a->source, a->report);
     bg__node_copies_check(graph, source, a->report);
-    bg__host_functions_watch(exec, source, graph);
-    bg__kept_memory_watch(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+    bg__host_functions_wrap(exec, source, graph);
+    bg__unfreed_memory_add_graph(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
 }
 
 /* The program cannot use exec before this returns, so a needs no lock. */
-void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
+void bg__graph_table_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
 {
-    bg__attached *a = create_attached(exec, made), *old;
+    bg__tracked_graph *a = create_tracked_graph(exec, made), *old;
 
     if (a == NULL) {
         bg__warn("--attach: out of host memory: a graph of the program's is not listed");
         return;
     }
-    a->source = copy_of(source, &a->own);
-    if (describe(a, source, memory) != BG_OK)
-        bg__attached_warn(a);
+    a->source = clone_source(source, &a->own);
+    if (set_up_tracked_graph(a, source, memory) != BG_OK)
+        bg__tracked_graph_warn_partial(a);
     else if (book.checks)
-        watch_exec(exec, source, a, flags);
+        check_new_exec(exec, source, a, flags);
     if (book.checks)
-        a->grown = bg__growth_add(made, memory);
+        a->grown = bg__growth_add_exec(made, memory);
     if (a->graph != NULL)
-        a->values = bg__values_write(a->graph, a->source, made);
+        a->values = bg__graph_values_write(a->graph, a->source, made);
     pthread_mutex_lock(&book.lock);
     book.kept += a->own;
-    old = retire(find_attached(exec));
+    old = unlink_graph_locked(find_graph_locked(exec));
     HASH_ADD_PTR(book.by_exec, exec, a);
     pthread_mutex_unlock(&book.lock);
-    free_attached(old);
+    free_tracked_graph(old);
     if (a->lost)
-        free_attached(a);
-    book.unlisted = true;
-    bg__book_list_if_due();
+        free_tracked_graph(a);
+    book.list_is_stale = true;
+    bg__graph_table_write_list_if_due();
 }
 
-void bg__book_remove(CUgraphExec exec)
+void bg__graph_table_remove(CUgraphExec exec)
 {
-    bg__attached *a;
+    bg__tracked_graph *a;
     pthread_mutex_lock(&book.lock);
-    a = retire(find_attached(exec));
+    a = unlink_graph_locked(find_graph_locked(exec));
     pthread_mutex_unlock(&book.lock);
-    free_attached(a);
+    free_tracked_graph(a);
 }
 
-bool bg__book_keeps(cudaGraph_t source)
+bool bg__graph_table_defer_destroy(cudaGraph_t source)
 {
     bool kept = false;
     pthread_mutex_lock(&book.lock);
-    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next) {
+    for (bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next) {
         if (a->source == source && a->own)
-            a->doomed = kept = true;
+            a->destroyed_by_program = kept = true;
     }
     pthread_mutex_unlock(&book.lock);
     return kept;
@@ -451,37 +451,37 @@ bool bg__book_keeps(cudaGraph_t source)
 
 /* ---- changes --------------------------------------------------------------------------------------------------- */
 
-void bg__book_update(CUgraphExec exec, cudaGraph_t source)
+void bg__graph_table_update(CUgraphExec exec, cudaGraph_t source)
 {
-    bg__attached *a = bg__attached_take(exec);
+    bg__tracked_graph *a = bg__tracked_graph_acquire(exec);
     cudaGraph_t copy, old;
     bool own;
 
     if (a == NULL)
         return;
-    drop_kept(a);
-    copy = copy_of(source, &own);
+    drop_launcher_state(a);
+    copy = clone_source(source, &own);
     pthread_mutex_lock(&book.lock);
-    old = exchange_source(a, copy, own);
+    old = exchange_source_locked(a, copy, own);
     pthread_mutex_unlock(&book.lock);
     a->stale = false;
-    note_makers(a, source);
+    copy_makers(a, source);
     bg__wrapped_set_mirrored(a->graph, !own);
-    bg__kernels_free(a->kernels);
+    bg__kernel_modules_free(a->kernels);
     a->kernels = NULL;
     a->updates++;
-    bg__values_updated(a->values, -1);
-    a->noted = a->blocks_noted = false;
-    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
-        (book.blocks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
+    bg__graph_values_write_update(a->values, -1);
+    a->addresses_recorded = a->blocks_recorded = false;
+    if (bg__wrapped_set_source(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
+        (book.blocks && bg__block_uses_reset(source, &a->blocks) != BG_OK)) {
         a->stale = true;
-        bg__attached_warn(a);
+        bg__tracked_graph_warn_partial(a);
     }
-    drop_source(old);
-    bg__attached_give(a);
+    destroy_source(old);
+    bg__tracked_graph_release(a);
 }
 
-void bg__attached_set_stale(bg__attached *a)
+void bg__tracked_graph_set_stale(bg__tracked_graph *a)
 {
     if (!a->stale && a->report != NULL) {
         bg__report_add(
@@ -496,7 +496,7 @@ void bg__attached_set_stale(bg__attached *a)
 }
 
 /* Returns the index of node in cudaGraphGetNodes, or -1 if it is not in graph or CUDA reports an error. */
-static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
+static long find_node_index(cudaGraph_t graph, cudaGraphNode_t node)
 {
     cudaGraphNode_t *nodes = NULL;
     long found = -1;
@@ -507,7 +507,7 @@ static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
         nodes = calloc(count + 1, sizeof *nodes);
     if (nodes != NULL && count > 0)
         error = cudaGraphGetNodes(graph, nodes, &count);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && found < 0; i++)
         found = nodes[i] == node ? (long)i : -1;
     free(nodes);
@@ -515,81 +515,81 @@ static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
 }
 
 /* CUDA sets the parameters in the executable graph alone, so a source that is the program's own does not get them. */
-void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
+void bg__graph_table_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
 {
-    bg__attached *a = bg__attached_take(exec);
+    bg__tracked_graph *a = bg__tracked_graph_acquire(exec);
     cudaGraphNode_t twin = NULL;
     cudaError_t error;
 
     if (a == NULL)
         return;
-    drop_kept(a);
+    drop_launcher_state(a);
     error = a->own ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
     if (error == cudaSuccess)
         error = set != NULL ? (cudaError_t)set((CUgraphNode)twin, params) : cudaErrorNotSupported;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error != cudaSuccess)
-        bg__attached_set_stale(a);
-    bg__kernels_forget(a->kernels, twin);
-    bg__values_updated(a->values, place_of(a->source, a->own ? node : twin));
+        bg__tracked_graph_set_stale(a);
+    bg__kernel_modules_forget_node(a->kernels, twin);
+    bg__graph_values_write_update(a->values, find_node_index(a->source, a->own ? node : twin));
     a->updates++;
-    a->noted = a->blocks_noted = false;
-    bg__blocks_changed(a->blocks);
-    bg__attached_give(a);
+    a->addresses_recorded = a->blocks_recorded = false;
+    bg__block_uses_clear(a->blocks);
+    bg__tracked_graph_release(a);
 }
 
 /* A source that is the program's own no longer equals the executable graph after that. */
-void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
+void bg__graph_table_record_edit(cudaGraph_t source, cudaGraphNode_t node)
 {
     if (book.kept == 0) /* programs add thousands of nodes */
         return;
     pthread_mutex_lock(&book.lock);
-    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
-        if (a->own && (source != NULL ? a->source == source : place_of(a->source, node) >= 0))
+    for (bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next)
+        if (a->own && (source != NULL ? a->source == source : find_node_index(a->source, node) >= 0))
             a->edited = true;
     pthread_mutex_unlock(&book.lock);
 }
 
 /* The caller has the lock of the program's interpreter. A graph that is being stepped may wait for it, so a locked
  * graph is skipped until the next call. */
-void bg__book_note_blocks(void)
+void bg__graph_table_record_blocks(void)
 {
     pthread_mutex_lock(&book.lock);
-    for (bg__attached *a = book.by_exec; a != NULL && book.blocks; a = a->hh.next) {
+    for (bg__tracked_graph *a = book.by_exec; a != NULL && book.blocks; a = a->hh.next) {
         if (a->graph == NULL || pthread_mutex_trylock(&a->lock) != 0)
             continue;
-        if (!a->blocks_noted) {
-            if (bg__blocks_note(a->graph, a->blocks) != BG_OK)
-                bg__attached_warn(a);
+        if (!a->blocks_recorded) {
+            if (bg__block_uses_collect(a->graph, a->blocks) != BG_OK)
+                bg__tracked_graph_warn_partial(a);
             a->checked = false; /* some blocks may have been freed before */
         }
-        a->blocks_noted = true;
+        a->blocks_recorded = true;
         pthread_mutex_unlock(&a->lock);
     }
     pthread_mutex_unlock(&book.lock);
 }
 
-void bg__book_memory_moved(void)
+void bg__graph_table_count_block_move(void)
 {
     book.blocks_moved++;
 }
 
-bool bg__book_checks(void)
+bool bg__graph_table_is_checking(void)
 {
     return book.checks;
 }
 
-bool bg__book_steps(void)
+bool bg__graph_table_is_stepping(void)
 {
     return book.steps;
 }
 
-uint64_t bg__book_moves(void)
+uint64_t bg__graph_table_block_moves(void)
 {
     return book.blocks_moved;
 }
 
-bool bg__book_is_empty(void)
+bool bg__graph_table_is_empty(void)
 {
     return book.made == 0;
 }
@@ -597,22 +597,22 @@ bool bg__book_is_empty(void)
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
 
 /* Does not wait for the graph's lock: a host function of a graph that is being stepped may call it. */
-bg_status bg__book_name(CUgraphExec exec, const char *name)
+bg_status bg__graph_table_set_name(CUgraphExec exec, const char *name)
 {
     bg_status status = BG_OK;
-    bg__attached *a;
+    bg__tracked_graph *a;
 
     pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
+    a = find_graph_locked(exec);
     if (a == NULL || a->graph == NULL)
         BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_name_graph: %p is not an executable graph of this program",
                  (const void *)exec);
     snprintf(a->name, sizeof a->name, "%s", name);
-    bg__listing_name(a->row, name);
-    bg__values_renamed(a->values, name);
+    bg__graph_row_set_name(a->row, name);
+    bg__graph_values_write_name(a->values, name);
     a->renamed = true; /* the next thread that acquires it applies the name */
     if (pthread_mutex_trylock(&a->lock) == 0) {
-        status = use_name(a);
+        status = apply_name_locked(a);
         pthread_mutex_unlock(&a->lock);
     }
 done:
@@ -620,7 +620,7 @@ done:
     return status;
 }
 
-int bg__book_count(void)
+int bg__graph_table_count(void)
 {
     int count;
     pthread_mutex_lock(&book.lock);
@@ -629,9 +629,9 @@ int bg__book_count(void)
     return count;
 }
 
-bool bg__book_get(int index, bg_attach_graph *graph)
+bool bg__graph_table_get(int index, bg_attach_graph *graph)
 {
-    bg__attached *a;
+    bg__tracked_graph *a;
 
     pthread_mutex_lock(&book.lock);
     for (a = book.by_exec; a != NULL && index > 0; a = a->hh.next)
@@ -647,7 +647,7 @@ bool bg__book_get(int index, bg_attach_graph *graph)
     return a != NULL;
 }
 
-bg_status bg__book_graphs(CUgraphExec **list, size_t *count, bg__found *found)
+bg_status bg__graph_table_list_execs(CUgraphExec **list, size_t *count, bg__report_list *found)
 {
     bg_status status = BG_OK;
 
@@ -656,7 +656,7 @@ bg_status bg__book_graphs(CUgraphExec **list, size_t *count, bg__found *found)
     *list = calloc(HASH_COUNT(book.by_exec) + 1, sizeof **list);
     if (*list == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_attach_check: out of host memory for the list of graphs");
-    for (const bg__attached *a = book.by_exec; a != NULL && *list != NULL; a = a->hh.next) {
+    for (const bg__tracked_graph *a = book.by_exec; a != NULL && *list != NULL; a = a->hh.next) {
         if (a->graph != NULL)
             (*list)[(*count)++] = a->exec;
         else

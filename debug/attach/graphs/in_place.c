@@ -7,17 +7,17 @@
 /* ---- the device ------------------------------------------------------------------------------------------------- */
 
 /* cuGraphLaunch needs no current device, but the calls that replace it need the device of the stream. */
-typedef struct on_device {
+typedef struct device_switch {
     CUcontext before; /* NULL: the stream's device was current */
-} on_device;
+} device_switch;
 
-static bool is_default(cudaStream_t stream)
+static bool is_default_stream(cudaStream_t stream)
 {
     return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
 /* Makes the stream's device, *own, current. Errors: CUDA, UNSUPPORTED. */
-static bg_status begin_on_device(on_device *device, cudaStream_t stream, int *own)
+static bg_status switch_to_stream_device(device_switch *device, cudaStream_t stream, int *own)
 {
     PFN_cuCtxGetCurrent_v4000 ask;
     CUcontext before = NULL;
@@ -27,11 +27,11 @@ static bg_status begin_on_device(on_device *device, cudaStream_t stream, int *ow
     device->before = NULL;
     BG__TRY_CUDA(cudaGetDevice(&current));
     *own = current;
-    if (!is_default(stream))
+    if (!is_default_stream(stream))
         BG__TRY_CUDA(cudaStreamGetDevice(stream, own));
     if (*own == current)
         goto done;
-    BG__TRY(bg__driver_entry("cuCtxGetCurrent", 4000, (void *)&ask));
+    BG__TRY(bg__driver_get_entry_point("cuCtxGetCurrent", 4000, (void *)&ask));
     BG__TRY_DRIVER("cuCtxGetCurrent", ask(&before));
     BG__TRY_CUDA(cudaSetDevice(*own));
     device->before = before;
@@ -40,11 +40,11 @@ done:
 }
 
 /* Restores the context, not the device: the program may have created a context of its own. */
-static void end_on_device(on_device device)
+static void restore_context(device_switch device)
 {
     PFN_cuCtxSetCurrent_v4000 set;
-    if (device.before != NULL &&
-        (bg__driver_entry("cuCtxSetCurrent", 4000, (void *)&set) != BG_OK || set(device.before) != CUDA_SUCCESS))
+    if (device.before != NULL && (bg__driver_get_entry_point("cuCtxSetCurrent", 4000, (void *)&set) != BG_OK ||
+                                  set(device.before) != CUDA_SUCCESS))
         bg__warn("--attach: the context that was current before a launch cannot be made current again");
 }
 
@@ -52,17 +52,17 @@ static void end_on_device(on_device device)
 
 /* The driver never runs two launches of one executable graph at once, in whichever streams. Launches in its place keep
  * that order, also across updates. */
-static cudaError_t wait_for_last(const bg__attached *a, cudaStream_t stream)
+static cudaError_t wait_for_last_launch(const bg__tracked_graph *a, cudaStream_t stream)
 {
     cudaError_t error = a->launched ? cudaStreamWaitEvent(stream, a->ended, 0) : cudaSuccess;
     if (error == cudaSuccess)
         return error;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return cudaEventSynchronize(a->ended);
 }
 
 /* Queued work cannot be cancelled: if the event fails, this waits for the stream. */
-static void note_end(bg__attached *a, cudaStream_t stream)
+static void record_launch_end(bg__tracked_graph *a, cudaStream_t stream)
 {
     cudaError_t error = a->ended != NULL ? cudaSuccess : cudaEventCreateWithFlags(&a->ended, cudaEventDisableTiming);
 
@@ -71,35 +71,35 @@ static void note_end(bg__attached *a, cudaStream_t stream)
     a->launched = error == cudaSuccess;
     if (!a->launched)
         error = cudaStreamSynchronize(stream);
-    bg__ignore(error); /* the program's own wait returns it, too */
+    bg__clear_cuda_error(error); /* the program's own wait returns it, too */
 }
 
-void bg__in_place_free(bg__attached *a)
+void bg__in_place_free(bg__tracked_graph *a)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     if (a->ended == NULL)
         return;
-    relaxed = bg__relax_to_release();
+    relaxed = bg__relaxed_mode_try_begin();
     BG__RELEASE(cudaEventDestroy(a->ended));
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     a->ended = NULL;
     a->launched = false;
 }
 
 /* ---- a launch --------------------------------------------------------------------------------------------------- */
 
-static void tell_left(const bg__launcher *launcher, bg__attached *a, const char *why)
+static void report_launch_left(const bg__launcher *launcher, bg__tracked_graph *a, const char *why)
 {
     if (!a->left)
-        bg__process_report_not_checked(launcher->name, bg__graph_name(a->graph), why);
+        bg__process_report_add_unchecked(launcher->name, bg__graph_name(a->graph), why);
     a->left = true;
 }
 
 /* Launches after the last launch in place. If the launcher does not answer, it launches the graph itself. */
-static void launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is,
+static void launch_ordered(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, bool as_it_is,
                            CUresult *result)
 {
-    cudaError_t error = wait_for_last(a, stream);
+    cudaError_t error = wait_for_last_launch(a, stream);
     bool answered = error != cudaSuccess;
 
     if (answered)
@@ -108,51 +108,53 @@ static void launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaSt
         answered = launcher->launch(a, stream, result);
     if (!answered) {
         error = cudaGraphLaunch((cudaGraphExec_t)a->exec, stream);
-        bg__ignore(error); /* the program gets it */
+        bg__clear_cuda_error(error); /* the program gets it */
         *result = (CUresult)error;
     }
-    note_end(a, stream);
+    record_launch_end(a, stream);
 }
 
-static bool launch(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is, CUresult *result)
+static bool launch_or_replace(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, bool as_it_is,
+                              CUresult *result)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
 
     if (!launcher->queues)
         return !as_it_is && launcher->launch(a, stream, result);
-    relaxed = bg__relax_to_release();
+    relaxed = bg__relaxed_mode_try_begin();
     launch_ordered(launcher, a, stream != NULL ? stream : cudaStreamLegacy, as_it_is, result);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return true;
 }
 
-bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
+bool bg__launch_in_place(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    on_device device;
+    device_switch device;
     bool answered, as_it_is;
     int own;
 
-    if (begin_on_device(&device, stream, &own) != BG_OK) {
-        tell_left(launcher, a, bg_last_error());
+    if (switch_to_stream_device(&device, stream, &own) != BG_OK) {
+        report_launch_left(launcher, a, bg_last_error());
         return false;
     }
     as_it_is = own != bg__graph_get_facts(a->graph).device;
     if (as_it_is)
-        tell_left(launcher, a, "it is launched into a stream of another device than that on which it was made");
-    answered = launch(launcher, a, stream, as_it_is, result);
-    end_on_device(device);
+        report_launch_left(launcher, a,
+                           "it is launched into a stream of another device than that on which it was made");
+    answered = launch_or_replace(launcher, a, stream, as_it_is, result);
+    restore_context(device);
     return answered;
 }
 
-bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
+bool bg__launch_in_order(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    on_device device;
+    device_switch device;
     bool answered;
     int own;
 
-    if (!a->launched || begin_on_device(&device, stream, &own) != BG_OK)
+    if (!a->launched || switch_to_stream_device(&device, stream, &own) != BG_OK)
         return false;
-    answered = launch(launcher, a, stream, true, result);
-    end_on_device(device);
+    answered = launch_or_replace(launcher, a, stream, true, result);
+    restore_context(device);
     return answered;
 }

@@ -6,10 +6,10 @@
 
 /* Lets the launcher launch a, on the device of the stream and after the earlier launches of a. Returns true if a has
  * been launched: the program gets *result. After false the program launches it. */
-bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result);
+bool bg__launch_in_place(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, CUresult *result);
 /* Launches the graph itself, after earlier launches in its place. For a graph that the launcher cannot replace now.
  * Returns as bg__launch_in_place. */
-bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result);
-void bg__in_place_free(bg__attached *a);
+bool bg__launch_in_order(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, CUresult *result);
+void bg__in_place_free(bg__tracked_graph *a);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Returns the index of the first dependency that is not a node of graph, or -1 if there is none or CUDA reports an
  * error. */
-static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
+static long find_foreign_dependency(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaGraphNode_t *nodes = NULL;
     long foreign = -1;
@@ -26,12 +26,12 @@ static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies,
             at++;
         foreign = at == own ? (long)i : -1;
     }
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     free(nodes);
     return foreign;
 }
 
-void bg__other_graph_look(const bg__driver_call *call, int count)
+void bg__other_graph_check(const bg__driver_call *call, int count)
 {
     const cudaGraphNode_t *dependencies = bg__call_argument(call, 2);
     cudaGraph_t graph = bg__call_argument(call, 1);
@@ -40,8 +40,9 @@ void bg__other_graph_look(const bg__driver_call *call, int count)
     const bg__stack *stack, *maker;
     const char *written;
 
-    if (call->result == CUDA_ERROR_INVALID_VALUE && graph != NULL && dependencies != NULL && bg__book_checks())
-        foreign = find_foreign(graph, dependencies, call->arguments[count]);
+    if (call->result == CUDA_ERROR_INVALID_VALUE && graph != NULL && dependencies != NULL &&
+        bg__graph_table_is_checking())
+        foreign = find_foreign_dependency(graph, dependencies, call->arguments[count]);
     if (foreign < 0)
         return;
     stack = bg__stack_here();
@@ -51,13 +52,14 @@ void bg__other_graph_look(const bg__driver_call *call, int count)
         snprintf(where, sizeof where, ", made at %s%s%.0d", site.file != NULL ? site.file : "an unknown place",
                  site.line > 0 ? ":" : "", site.line);
     }
-    written = bg__function_written(call->hook->name, stack, text, sizeof text);
+    written = bg__function_api_name(call->hook->name, stack, text, sizeof text);
     snprintf(message, sizeof message,
              "%s returned %s, and added nothing: dependency %ld is a node of another graph%s, and not of graph %p, "
              "which the node was to be added to",
              written, cudaGetErrorName((cudaError_t)call->result), foreign, where, (void *)graph);
-    bg__attach_report("other-graph", BG_FAULT, written, written, stack,
-                      "add it to the graph that has the nodes before it; what belongs to a graph that is no longer "
-                      "captured must not be added to the one that is captured now",
-                      message);
+    bg__attach_report_once(
+        "other-graph", BG_FAULT, written, written, stack,
+        "add it to the graph that has the nodes before it; what belongs to a graph that is no longer "
+        "captured must not be added to the one that is captured now",
+        message);
 }

@@ -27,47 +27,47 @@ static CUstream stream_of(const bg__driver_call *call)
 }
 
 /* before_begin has run: for a call that a test makes fail, only after_begin runs. */
-static _Thread_local bool entered;
+static _Thread_local bool before_begin_ran;
 
 /* No tool may launch until the capture counts as open. */
 static bool before_begin(bg__driver_call *call)
 {
     (void)call;
     bg__runs_enter_launch();
-    entered = true;
+    before_begin_ran = true;
     return false;
 }
 
-static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
+static void record_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
 {
     if (call->result == CUDA_SUCCESS) {
-        bg__capture_opened(stream_of(call), mode);
-        bg__python_watch();
+        bg__capture_after_begin(stream_of(call), mode);
+        bg__python_request_events();
     } else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || call->result == CUDA_ERROR_ILLEGAL_STATE) {
-        bg__capture_refused(call->hook->name, call->result, stream_of(call));
+        bg__capture_report_refused(call->hook->name, call->result, stream_of(call));
     }
-    if (entered)
+    if (before_begin_ran)
         bg__runs_leave_launch();
-    entered = false;
+    before_begin_ran = false;
 }
 
 /* CUDA 10.0: (CUstream hStream); later: (CUstream hStream, CUstreamCaptureMode mode). */
 static void after_begin(bg__driver_call *call)
 {
     bool has_mode = strstr(call->hook->name, "_v2") != NULL;
-    note_begin(call, has_mode ? (CUstreamCaptureMode)call->arguments[1] : CU_STREAM_CAPTURE_MODE_GLOBAL);
+    record_begin(call, has_mode ? (CUstreamCaptureMode)call->arguments[1] : CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 /* (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t
  * numDependencies, CUstreamCaptureMode mode) */
 static void after_begin_to_graph(bg__driver_call *call)
 {
-    note_begin(call, (CUstreamCaptureMode)call->arguments[5]);
+    record_begin(call, (CUstreamCaptureMode)call->arguments[5]);
 }
 
 static bool before_end(bg__driver_call *call)
 {
-    bg__capture_ending(stream_of(call));
+    bg__capture_before_end(stream_of(call));
     return false;
 }
 
@@ -75,32 +75,32 @@ static bool before_end(bg__driver_call *call)
 static void after_end(bg__driver_call *call)
 {
     CUgraph *graph = bg__call_argument(call, 1);
-    bg__capture_ended(stream_of(call), call->result, call->result == CUDA_SUCCESS ? *graph : NULL);
+    bg__capture_after_end(stream_of(call), call->result, call->result == CUDA_SUCCESS ? *graph : NULL);
 }
 
-bool bg__captures_hold(CUstream stream)
+bool bg__stream_is_captured(CUstream stream)
 {
-    bg__capture_info info;
+    bg__capture_info_function info;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
     /* if CUDA does not answer, the stream counts as captured: no tool may replace the launch */
-    return bg__captures_are_open() && (bg__driver_capture_info(&info) != BG_OK ||
+    return bg__captures_are_open() && (bg__driver_find_capture_info(&info) != BG_OK ||
                                        info(stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
                                        status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 /* Warns once, not for each of hundreds of launches. */
-static void warn_unknown(void)
+static void warn_unknown_launch(void)
 {
-    static atomic_bool told;
-    if (!atomic_exchange(&told, true))
+    static atomic_bool warned;
+    if (!atomic_exchange(&warned, true))
         bg__warn("--attach: where a node was launched is not known: a stream's capture cannot be read");
 }
 
 /* After a launch that makes a node, the stream depends on that node alone. */
-void bg__captures_note(CUstream stream)
+void bg__record_captured_launch(CUstream stream)
 {
-    bg__capture_info info;
+    bg__capture_info_function info;
     CUstreamCaptureStatus status;
     const CUgraphNode *nodes = NULL;
     const CUgraphEdgeData *edges;
@@ -111,18 +111,18 @@ void bg__captures_note(CUstream stream)
 
     if (!bg__captures_are_open())
         return;
-    if (bg__driver_capture_info(&info) == BG_OK)
+    if (bg__driver_find_capture_info(&info) == BG_OK)
         result = info(stream, &status, &capture, NULL, &nodes, &edges, &count);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) /* the legacy default stream is in no capture */
         return;
     if (result != CUDA_SUCCESS) {
-        warn_unknown();
+        warn_unknown_launch();
         return;
     }
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) {
         stack = bg__stack_here();
-        bg__node_made((cudaGraphNode_t)nodes[0], capture, stack);
-        bg__capture_launched(capture, stream, nodes[0], stack);
+        bg__node_record_maker((cudaGraphNode_t)nodes[0], capture, stack);
+        bg__capture_record_launch(capture, stream, nodes[0], stack);
     }
 }
 
@@ -178,15 +178,15 @@ static void after_launch(bg__driver_call *call)
     CUstream stream = h->stream >= 0 ? bg__call_argument(call, h->stream)
                                      : ((const CUlaunchConfig *)bg__call_argument(call, 0))->hStream;
     stream = h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
-    if (call->result == CUDA_SUCCESS && bg__captures_hold(stream))
-        bg__captures_note(stream);
+    if (call->result == CUDA_SUCCESS && bg__stream_is_captured(stream))
+        bg__record_captured_launch(stream);
     else if (call->result == CUDA_SUCCESS) {
-        bg__leak_look(call, call->hook->name, stream);
-        bg__around_work(call, call->hook->name, stream);
+        bg__leak_check(call, call->hook->name, stream);
+        bg__stream_order_record_work(call, call->hook->name, stream);
     }
 }
 
-void bg__hook_launches(void)
+void bg__enable_launch_hooks(void)
 {
     for (int i = 0; i < 2 * LAUNCHES; i++) {
         launch_hooks[i].hook.idle = false;
@@ -196,26 +196,26 @@ void bg__hook_launches(void)
 
 /* ---- all calls -------------------------------------------------------------------------------------------------- */
 
-static bool before_any(bg__driver_call *call)
+static bool before_any_call(bg__driver_call *call)
 {
     bg__captures_before_call(call);
     return false;
 }
 
 /* Synchronous copies and memsets have no stream among their arguments. */
-static void after_any(bg__driver_call *call)
+static void after_any_call(bg__driver_call *call)
 {
     const char *name = shim->name(call->name), *end = strrchr(name, '_');
 
     bg__captures_after_call(call);
     if (call->result == CUDA_SUCCESS && strstr(name, "Async") == NULL &&
         (strncmp(name, "cuMemcpy", 8) == 0 || strncmp(name, "cuMemset", 8) == 0))
-        bg__leak_look(call, name, end != NULL && strcmp(end, "_ptds") == 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+        bg__leak_check(call, name, end != NULL && strcmp(end, "_ptds") == 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
 }
 
 void bg__hook_captures(const bg__attach_shim *given)
 {
-    static const bg__driver_hook any = {NULL, true, before_any, after_any};
+    static const bg__driver_hook any = {NULL, true, before_any_call, after_any_call};
     static const bg__driver_hook hooks[] = {
         {"cuStreamBeginCapture", false, before_begin, after_begin},
         {"cuStreamBeginCapture_ptsz", false, before_begin, after_begin},

@@ -19,30 +19,30 @@ static const bg__attach_shim *shim;
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
 static _Thread_local size_t free_before; /* free bytes of the device before the call */
 
-static size_t free_memory(size_t unknown)
+static size_t read_free_bytes(size_t unknown)
 {
     size_t bytes, total;
     cudaError_t error = cudaMemGetInfo(&bytes, &total);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error == cudaSuccess ? bytes : unknown;
 }
 
 static bool before_instantiate(bg__driver_call *call)
 {
     (void)call;
-    free_before = free_memory(0);
+    free_before = read_free_bytes(0);
     return false;
 }
 
 /* Records the blocks of new graphs: at once, or when the interpreter has listed its blocks. */
-static void note_blocks(void)
+static void record_blocks(void)
 {
-    bg__python_snapshot();
-    if (!bg__python_is_there())
-        bg__ledger_note_graphs();
+    bg__python_request_snapshot();
+    if (!bg__python_is_available())
+        bg__ledger_record_graphs();
 }
 
-static uint64_t flags_of(const bg__driver_call *call)
+static uint64_t instantiate_flags(const bg__driver_call *call)
 {
     if (strncmp(call->hook->name, "cuGraphInstantiateWithParams", 28) == 0)
         return ((const CUDA_GRAPH_INSTANTIATE_PARAMS *)bg__call_argument(call, 2))->flags;
@@ -51,19 +51,19 @@ static uint64_t flags_of(const bg__driver_call *call)
 
 static void after_instantiate(bg__driver_call *call)
 {
-    size_t after = free_memory(SIZE_MAX);
+    size_t after = read_free_bytes(SIZE_MAX);
     if (call->result == CUDA_SUCCESS)
-        bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
-                     free_before > after ? free_before - after : 0, flags_of(call));
-    note_blocks();
+        bg__graph_table_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
+                            free_before > after ? free_before - after : 0, instantiate_flags(call));
+    record_blocks();
 }
 
 /* (CUgraphExec hGraphExec, CUgraph hGraph, ...) */
 static void after_update(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__book_update(bg__call_argument(call, 0), bg__call_argument(call, 1));
-    note_blocks();
+        bg__graph_table_update(bg__call_argument(call, 0), bg__call_argument(call, 1));
+    record_blocks();
 }
 
 /* (CUgraphExec hGraphExec, CUstream hStream). In cuGraphLaunch_ptsz, NULL is the per-thread default stream. */
@@ -71,11 +71,11 @@ static bool launch(bg__driver_call *call, cudaStream_t stream)
 {
     CUresult result = CUDA_SUCCESS;
     bool answered;
-    bg__ledger_note_due();
-    answered = !bg__captures_hold(stream);
+    bg__ledger_record_if_due();
+    answered = !bg__stream_is_captured(stream);
     if (answered) {
-        bg__kept_memory_launched(bg__call_argument(call, 0));
-        answered = bg__book_launch(bg__call_argument(call, 0), stream, &result);
+        bg__unfreed_memory_record_launch(bg__call_argument(call, 0));
+        answered = bg__graph_table_before_launch(bg__call_argument(call, 0), stream, &result);
     }
     call->result = result;
     return answered;
@@ -83,59 +83,59 @@ static bool launch(bg__driver_call *call, cudaStream_t stream)
 
 static bool before_launch(bg__driver_call *call)
 {
-    bg__host_function_calls(call);
+    bg__host_function_check_call(call);
     return launch(call, bg__call_argument(call, 1));
 }
 
 static bool before_launch_per_thread(bg__driver_call *call)
 {
     cudaStream_t stream = bg__call_argument(call, 1);
-    bg__host_function_calls(call);
+    bg__host_function_check_call(call);
     return launch(call, stream != NULL ? stream : cudaStreamPerThread);
 }
 
 /* A launch into a capture makes a node. */
-static void note_launched(const bg__driver_call *call, CUstream stream)
+static void record_launch(const bg__driver_call *call, CUstream stream)
 {
     if (call->result != CUDA_SUCCESS)
         return;
-    if (bg__captures_hold(stream))
-        bg__captures_note(stream);
+    if (bg__stream_is_captured(stream))
+        bg__record_captured_launch(stream);
     else
-        bg__book_launched(bg__call_argument(call, 0), stream);
+        bg__graph_table_after_launch(bg__call_argument(call, 0), stream);
 }
 
 static void after_launch(bg__driver_call *call)
 {
-    note_launched(call, bg__call_argument(call, 1));
+    record_launch(call, bg__call_argument(call, 1));
 }
 
 static void after_launch_per_thread(bg__driver_call *call)
 {
     CUstream stream = bg__call_argument(call, 1);
-    note_launched(call, stream != NULL ? stream : CU_STREAM_PER_THREAD);
+    record_launch(call, stream != NULL ? stream : CU_STREAM_PER_THREAD);
 }
 
 static bool before_exec_destroy(bg__driver_call *call)
 {
-    bg__kept_memory_destroyed(bg__call_argument(call, 0));
-    bg__book_remove(bg__call_argument(call, 0));
+    bg__unfreed_memory_record_destroy(bg__call_argument(call, 0));
+    bg__graph_table_remove(bg__call_argument(call, 0));
     return false;
 }
 
-static bool before_destroy(bg__driver_call *call)
+static bool before_graph_destroy(bg__driver_call *call)
 {
-    bool kept = bg__book_keeps(bg__call_argument(call, 0));
+    bool kept = bg__graph_table_defer_destroy(bg__call_argument(call, 0));
     call->result = CUDA_SUCCESS;
     bg__blocks_graph_destroyed(bg__call_argument(call, 0));
     if (!kept)
-        bg__nodes_gone(bg__call_argument(call, 0));
+        bg__nodes_forget_makers(bg__call_argument(call, 0));
     return kept;
 }
 
 /* Functions that set a node's parameters in an executable graph, and those that do it in a graph. The arguments are
  * (CUgraphExec hGraphExec, CUgraphNode hNode, const PARAMS *nodeParams, ...), or an event in place of the last. */
-static const char *const setters[][2] = {
+static const char *const exec_setters[][2] = {
     {"cuGraphExecKernelNodeSetParams", "cuGraphKernelNodeSetParams"},
     {"cuGraphExecKernelNodeSetParams_v2", "cuGraphKernelNodeSetParams_v2"},
     {"cuGraphExecMemcpyNodeSetParams", "cuGraphMemcpyNodeSetParams"},
@@ -153,13 +153,13 @@ static void after_set_node(bg__driver_call *call)
 
     if (call->result != CUDA_SUCCESS)
         return;
-    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++)
-        if (strcmp(call->hook->name, setters[i][0]) == 0)
-            address = shim->real(setters[i][1]);
+    for (size_t i = 0; i < sizeof exec_setters / sizeof *exec_setters; i++)
+        if (strcmp(call->hook->name, exec_setters[i][0]) == 0)
+            address = shim->real(exec_setters[i][1]);
     memcpy(&set, &address, sizeof set);
-    bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
-    bg__python_snapshot();
-    bg__ledger_note_later();
+    bg__graph_table_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
+    bg__python_request_snapshot();
+    bg__ledger_record_later();
 }
 
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */
@@ -168,11 +168,11 @@ static void after_add_node(bg__driver_call *call)
     /* (..., const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, ...) */
     bool has_data = strcmp(call->hook->name, "cuGraphAddNode_v2") == 0;
 
-    bg__other_graph_look(call, has_data ? 4 : 3);
+    bg__other_graph_check(call, has_data ? 4 : 3);
     if (call->result != CUDA_SUCCESS)
         return;
-    bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());
-    bg__book_edit(bg__call_argument(call, 1), NULL);
+    bg__node_record_maker(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());
+    bg__graph_table_record_edit(bg__call_argument(call, 1), NULL);
 }
 
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const
@@ -181,41 +181,41 @@ static void after_add_kernel_node(bg__driver_call *call)
 {
     after_add_node(call);
     if (call->result == CUDA_SUCCESS)
-        bg__node_copies_added(*(CUgraphNode *)bg__call_argument(call, 0), bg__call_argument(call, 4));
+        bg__node_copies_record_added(*(CUgraphNode *)bg__call_argument(call, 0), bg__call_argument(call, 4));
 }
 
 /* (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams) */
 static void after_get_kernel_node(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__node_copies_read(bg__call_argument(call, 0), bg__call_argument(call, 1));
+        bg__node_copies_record_read(bg__call_argument(call, 0), bg__call_argument(call, 1));
 }
 
 /* (CUgraph *phGraphClone, CUgraph originalGraph): nodes of the clone get the makers of the original's. */
 static void after_clone(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__nodes_cloned(*(cudaGraph_t *)bg__call_argument(call, 0), bg__call_argument(call, 1));
+        bg__nodes_copy_makers(*(cudaGraph_t *)bg__call_argument(call, 0), bg__call_argument(call, 1));
 }
 
 /* (CUgraphNode hNode, ...) */
 static void after_edit_node(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__book_edit(NULL, bg__call_argument(call, 0));
+        bg__graph_table_record_edit(NULL, bg__call_argument(call, 0));
 }
 
 /* (CUgraph hGraph, ...) */
-static void after_edit(bg__driver_call *call)
+static void after_edit_graph(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__book_edit(bg__call_argument(call, 0), NULL);
+        bg__graph_table_record_edit(bg__call_argument(call, 0), NULL);
 }
 
 /* (CUgraphNode hNode). Before the call, since afterwards the node is in no graph. */
 static bool before_destroy_node(bg__driver_call *call)
 {
-    bg__book_edit(NULL, bg__call_argument(call, 0));
+    bg__graph_table_record_edit(NULL, bg__call_argument(call, 0));
     return false;
 }
 
@@ -243,10 +243,10 @@ void bg__hook_graphs(const bg__attach_shim *given)
         {"cuGraphAddBatchMemOpNode", false, NULL, after_add_node},
         {"cuGraphAddNode", false, NULL, after_add_node},
         {"cuGraphAddNode_v2", false, NULL, after_add_node},
-        {"cuGraphAddDependencies", false, NULL, after_edit},
-        {"cuGraphAddDependencies_v2", false, NULL, after_edit},
-        {"cuGraphRemoveDependencies", false, NULL, after_edit},
-        {"cuGraphRemoveDependencies_v2", false, NULL, after_edit},
+        {"cuGraphAddDependencies", false, NULL, after_edit_graph},
+        {"cuGraphAddDependencies_v2", false, NULL, after_edit_graph},
+        {"cuGraphRemoveDependencies", false, NULL, after_edit_graph},
+        {"cuGraphRemoveDependencies_v2", false, NULL, after_edit_graph},
         {"cuGraphDestroyNode", false, before_destroy_node, NULL},
         {"cuGraphKernelNodeSetParams", false, NULL, after_edit_node},
         {"cuGraphKernelNodeSetParams_v2", false, NULL, after_edit_node},
@@ -263,7 +263,7 @@ void bg__hook_graphs(const bg__attach_shim *given)
         {"cuGraphLaunch", false, before_launch, after_launch},
         {"cuGraphLaunch_ptsz", false, before_launch_per_thread, after_launch_per_thread},
         {"cuGraphExecDestroy", false, before_exec_destroy, NULL},
-        {"cuGraphDestroy", false, before_destroy, NULL},
+        {"cuGraphDestroy", false, before_graph_destroy, NULL},
         {"cuGraphExecKernelNodeSetParams", false, NULL, after_set_node},
         {"cuGraphExecKernelNodeSetParams_v2", false, NULL, after_set_node},
         {"cuGraphExecMemcpyNodeSetParams", false, NULL, after_set_node},

@@ -16,93 +16,93 @@ static CUstream stream_of(const char *name, void *stream)
 }
 
 /* (CUevent hEvent, CUstream hStream, ...) */
-static void after_record(bg__driver_call *call)
+static void after_event_record(bg__driver_call *call)
 {
     CUstream stream = stream_of(call->hook->name, bg__call_argument(call, 1));
-    if (call->result == CUDA_SUCCESS && !bg__captures_hold(stream))
-        bg__around_wait(call, call->hook->name, stream);
+    if (call->result == CUDA_SUCCESS && !bg__stream_is_captured(stream))
+        bg__stream_order_record_wait(call, call->hook->name, stream);
 }
 
 /* (CUstream hStream, ...); also a query that reports completed work */
-static void after_wait(bg__driver_call *call)
+static void after_stream_wait(bg__driver_call *call)
 {
     CUstream stream = stream_of(call->hook->name, bg__call_argument(call, 0));
-    if (call->result == CUDA_SUCCESS && !bg__captures_hold(stream))
-        bg__around_wait(call, call->hook->name, stream);
+    if (call->result == CUDA_SUCCESS && !bg__stream_is_captured(stream))
+        bg__stream_order_record_wait(call, call->hook->name, stream);
 }
 
 /* (CUevent hEvent), or (float *pMilliseconds, CUevent hStart, CUevent hEnd) */
-static void after_event(bg__driver_call *call)
+static void after_event_query(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__around_wait(call, call->hook->name, NULL);
+        bg__stream_order_record_wait(call, call->hook->name, NULL);
 }
 
 /* (CUstream hStream) */
-static bool before_stream_end(bg__driver_call *call)
+static bool before_stream_destroy(bg__driver_call *call)
 {
-    bg__around_stream_gone(bg__call_argument(call, 0));
+    bg__stream_order_remove_stream(bg__call_argument(call, 0));
     return false;
 }
 
 /* The call launches into the default stream. */
-static void after_work(bg__driver_call *call)
+static void after_default_stream_work(bg__driver_call *call)
 {
     CUstream stream = stream_of(call->hook->name, NULL);
-    if (call->result == CUDA_SUCCESS && !bg__captures_hold(stream))
-        bg__around_work(call, call->hook->name, stream);
+    if (call->result == CUDA_SUCCESS && !bg__stream_is_captured(stream))
+        bg__stream_order_record_work(call, call->hook->name, stream);
 }
 
-static void begin(void)
+static void add_work_hooks(void)
 {
     static const bg__driver_hook hooks[] = {
-        {"cuEventRecord", false, NULL, after_record},
-        {"cuEventRecord_ptsz", false, NULL, after_record},
-        {"cuEventRecordWithFlags", false, NULL, after_record},
-        {"cuEventRecordWithFlags_ptsz", false, NULL, after_record},
-        {"cuEventQuery", false, NULL, after_event},
-        {"cuStreamWaitEvent", false, NULL, after_wait},
-        {"cuStreamWaitEvent_ptsz", false, NULL, after_wait},
-        {"cuStreamQuery", false, NULL, after_wait},
-        {"cuStreamQuery_ptsz", false, NULL, after_wait},
-        {"cuEventElapsedTime", false, NULL, after_event},
-        {"cuEventElapsedTime_v2", false, NULL, after_event},
-        {"cuStreamDestroy_v2", false, before_stream_end, NULL},
-        {"cuMemcpy", false, NULL, after_work},
-        {"cuMemcpy_ptds", false, NULL, after_work},
-        {"cuMemcpyHtoD_v2", false, NULL, after_work},
-        {"cuMemcpyHtoD_v2_ptds", false, NULL, after_work},
-        {"cuMemcpyDtoH_v2", false, NULL, after_work},
-        {"cuMemcpyDtoH_v2_ptds", false, NULL, after_work},
-        {"cuMemcpyDtoD_v2", false, NULL, after_work},
-        {"cuMemcpyDtoD_v2_ptds", false, NULL, after_work},
-        {"cuMemcpyPeer", false, NULL, after_work},
-        {"cuMemcpyPeer_ptds", false, NULL, after_work},
-        {"cuMemcpy2D_v2", false, NULL, after_work},
-        {"cuMemcpy2D_v2_ptds", false, NULL, after_work},
-        {"cuMemcpy2DUnaligned_v2", false, NULL, after_work},
-        {"cuMemcpy2DUnaligned_v2_ptds", false, NULL, after_work},
-        {"cuMemcpy3D_v2", false, NULL, after_work},
-        {"cuMemcpy3D_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD8_v2", false, NULL, after_work},
-        {"cuMemsetD8_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD16_v2", false, NULL, after_work},
-        {"cuMemsetD16_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD32_v2", false, NULL, after_work},
-        {"cuMemsetD32_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD2D8_v2", false, NULL, after_work},
-        {"cuMemsetD2D8_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD2D16_v2", false, NULL, after_work},
-        {"cuMemsetD2D16_v2_ptds", false, NULL, after_work},
-        {"cuMemsetD2D32_v2", false, NULL, after_work},
-        {"cuMemsetD2D32_v2_ptds", false, NULL, after_work},
+        {"cuEventRecord", false, NULL, after_event_record},
+        {"cuEventRecord_ptsz", false, NULL, after_event_record},
+        {"cuEventRecordWithFlags", false, NULL, after_event_record},
+        {"cuEventRecordWithFlags_ptsz", false, NULL, after_event_record},
+        {"cuEventQuery", false, NULL, after_event_query},
+        {"cuStreamWaitEvent", false, NULL, after_stream_wait},
+        {"cuStreamWaitEvent_ptsz", false, NULL, after_stream_wait},
+        {"cuStreamQuery", false, NULL, after_stream_wait},
+        {"cuStreamQuery_ptsz", false, NULL, after_stream_wait},
+        {"cuEventElapsedTime", false, NULL, after_event_query},
+        {"cuEventElapsedTime_v2", false, NULL, after_event_query},
+        {"cuStreamDestroy_v2", false, before_stream_destroy, NULL},
+        {"cuMemcpy", false, NULL, after_default_stream_work},
+        {"cuMemcpy_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpyHtoD_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpyHtoD_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpyDtoH_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpyDtoH_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpyDtoD_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpyDtoD_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpyPeer", false, NULL, after_default_stream_work},
+        {"cuMemcpyPeer_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpy2D_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpy2D_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpy2DUnaligned_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpy2DUnaligned_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemcpy3D_v2", false, NULL, after_default_stream_work},
+        {"cuMemcpy3D_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD8_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD8_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD16_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD16_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD32_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD32_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D8_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D8_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D16_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D16_v2_ptds", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D32_v2", false, NULL, after_default_stream_work},
+        {"cuMemsetD2D32_v2_ptds", false, NULL, after_default_stream_work},
     };
     shim->hook(hooks, sizeof hooks / sizeof *hooks);
-    bg__hook_launches();
+    bg__enable_launch_hooks();
 }
 
 void bg__hook_work(const bg__attach_shim *given)
 {
     shim = given;
-    bg__around_begin(begin);
+    bg__stream_order_begin(add_work_hooks);
 }

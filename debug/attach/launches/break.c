@@ -8,46 +8,46 @@
 #include "debug/attach/split/plain_node.h"
 
 /* Never NULL but for want of host memory. What cannot be split has no cuts, and is not tried again until it changes. */
-static bg__cuts *make(bg__attached *a)
+static bg__split_graph *make(bg__tracked_graph *a)
 {
-    bg__cuts *cuts = calloc(1, sizeof *cuts);
+    bg__split_graph *cuts = calloc(1, sizeof *cuts);
 
     if (cuts == NULL) {
         bg__warn("--break: out of host memory: %s is launched as it is", bg__graph_name(a->graph));
         return NULL;
     }
-    if (bg__cuts_make(cuts, a) != BG_OK) {
+    if (bg__split_graph_create(cuts, a) != BG_OK) {
         bg__warn("--break: %s is launched as it is: %s", bg__graph_name(a->graph), bg_last_error());
-        bg__cuts_free(cuts);
+        bg__split_graph_free(cuts);
     }
     if (cuts->outside > 0)
         a->cut = cuts->outside;
     return cuts;
 }
 
-static cudaError_t launch_cut(const struct bg__cut *cut, cudaStream_t stream)
+static cudaError_t launch_cut(const struct bg__split_item *cut, cudaStream_t stream)
 {
-    return cut->part != NULL ? cudaGraphLaunch(cut->part, stream) : bg__plain_launch(cut->node, stream);
+    return cut->part != NULL ? cudaGraphLaunch(cut->part, stream) : bg__node_launch_eager(cut->node, stream);
 }
 
 /* What is before it has been queued, and what is behind it cannot be queued without it: so a launch that fails, which
  * has queued nothing, is tried once more. */
-static cudaError_t insist(const struct bg__cut *cut, cudaStream_t stream)
+static cudaError_t insist(const struct bg__split_item *cut, cudaStream_t stream)
 {
     cudaError_t error = launch_cut(cut, stream);
     if (error == cudaSuccess)
         return error;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return launch_cut(cut, stream);
 }
 
 /* *queued: something was, so that the graph cannot be launched as a whole any more. */
-static cudaError_t launch_cuts(bg__attached *a, const bg__cuts *cuts, cudaStream_t stream, bool *queued)
+static cudaError_t launch_cuts(bg__tracked_graph *a, const bg__split_graph *cuts, cudaStream_t stream, bool *queued)
 {
     cudaError_t error = cudaSuccess;
 
     for (size_t i = 0; i < cuts->count && error == cudaSuccess; i++) {
-        const struct bg__cut *cut = &cuts->list[i];
+        const struct bg__split_item *cut = &cuts->list[i];
         error = insist(cut, stream);
         *queued = *queued || error == cudaSuccess;
         a->outside += error == cudaSuccess && cut->part == NULL;
@@ -55,10 +55,10 @@ static cudaError_t launch_cuts(bg__attached *a, const bg__cuts *cuts, cudaStream
     return error;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
     cudaError_t error;
-    const bg__cuts *cuts;
+    const bg__split_graph *cuts;
     bool queued = false;
 
     if (a->kept == NULL)
@@ -67,7 +67,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
     if (cuts == NULL || cuts->count == 0)
         return false;
     error = launch_cuts(a, cuts, stream, &queued);
-    bg__ignore(error); /* the program gets it */
+    bg__clear_cuda_error(error); /* the program gets it */
     *result = (CUresult)error;
     if (error != cudaSuccess)
         bg__warn("--break: %s %s: %s", bg__graph_name(a->graph),
@@ -79,7 +79,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 
 static void drop(void *kept)
 {
-    bg__cuts_free(kept);
+    bg__split_graph_free(kept);
     free(kept);
 }
 
@@ -89,12 +89,12 @@ bg_status bg__break_begin(const bg__launcher **launcher)
     bool wanted;
     bg_status status;
 
-    BG__TRY(bg__chosen_begin("BG_ATTACH_BREAK", &wanted));
+    BG__TRY(bg__node_patterns_begin("BG_ATTACH_BREAK", &wanted));
     if (!wanted)
         return BG_OK;
-    if (bg__book_steps())
+    if (bg__graph_table_is_stepping())
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "BG_ATTACH_BREAK and BG_DEBUG=step exclude each other; unset one");
-    BG__TRY(bg__plain_begin());
+    BG__TRY(bg__node_launch_begin());
     *launcher = &own;
 done:
     return status;

@@ -20,7 +20,7 @@ bg_status bg__launches_begin(void)
                      before->name, launcher->name);
     }
     if (launcher != NULL)
-        bg__book_use(launcher);
+        bg__graph_table_set_launcher(launcher);
 done:
     return status;
 }

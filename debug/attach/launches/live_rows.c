@@ -43,16 +43,16 @@ void bg__live_rows_free(bg__live_rows *live)
 
 bg_status bg__live_state_take(bg__live_state *state, const bg__live_rows *live, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
-    BG__TRY(bg__digests_take(&state->words, &live->words, live->page, stream));
+    BG__TRY(bg__digests_compute(&state->words, &live->words, live->page, stream));
     if (state->edges == NULL)
         BG__TRY(BG__ALLOCATE(state->edges, bg__spans_bytes(&live->edges), "bytes of rows"));
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__spans_read(&live->edges, state->edges, stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 

@@ -25,7 +25,7 @@ static int wanted; /* BG_ATTACH_ORDERS */
 /* The tool's own calls end for want of memory, say; such an error comes from the nodes. The program gets it, too. */
 static void report_fault(const bg__runs *r, const char *how)
 {
-    const cudaError_t error = bg__fail_cause();
+    const cudaError_t error = bg__error_cuda_cause();
     if (!bg__device_is_gone(error))
         return;
     bg__report_add(r->attached->report, "race", BG_WARNING, NULL, NULL,
@@ -46,7 +46,7 @@ static bg_status search_order(bg__runs *r, const uint64_t *keys, const char *how
 
     BG__TRY(BG__ALLOCATE(other, r->order.count, "nodes"));
     while (found && *pairs < PAIRS) {
-        BG__TRY(bg__order_list(&r->order, keys, other));
+        BG__TRY(bg__order_sort(&r->order, keys, other));
         if (memcmp(other, r->steps, r->order.count * sizeof *other) == 0)
             goto done;
         bg__spans_free(&differing);
@@ -59,7 +59,7 @@ static bg_status search_order(bg__runs *r, const uint64_t *keys, const char *how
         if (!found)
             goto done;
         BG__TRY(bg__runs_report_pair(r, &pair, how, r->attached->report));
-        BG__TRY(bg__order_add(&r->order, pair.earlier, pair.later));
+        BG__TRY(bg__order_add_edge(&r->order, pair.earlier, pair.later));
         ++*pairs;
     }
 done:
@@ -88,7 +88,7 @@ static int count_orders(const bg__seen *s, const bg__runs *r, int lanes)
         return orders;
     snprintf(why, sizeof why, "it has %d branches, and %d of them were tried in another order (--orders=%d tries all)",
              lanes, orders - 1, lanes + 1);
-    bg__process_report_not_checked("orders", bg__graph_name(r->attached->graph), why);
+    bg__process_report_add_unchecked("orders", bg__graph_name(r->attached->graph), why);
     return orders;
 }
 
@@ -101,7 +101,7 @@ static bg_status compare_orders(bg__runs *r, const bg__seen *s, int *pairs)
 
     BG__TRY(BG__ALLOCATE(keys, r->order.count, "nodes"));
     BG__TRY(BG__ALLOCATE(lane, r->order.count, "nodes"));
-    BG__TRY(bg__order_lanes(&r->order, lane, &lanes));
+    BG__TRY(bg__order_find_lanes(&r->order, lane, &lanes));
     orders = count_orders(s, r, lanes);
     for (int i = 1; i < orders; i++) {
         choose_keys(r, lane, lanes, i, keys);
@@ -126,9 +126,9 @@ static bg_status look(bg__runs *r, bg__seen *s)
     return status != BG_OK ? status : restored;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"orders", LAUNCHES, .unordered = true, .look = look};
+    static const bg__fusions_check check = {"orders", LAUNCHES, .unordered = true, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 

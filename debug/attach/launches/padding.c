@@ -22,25 +22,25 @@ enum {
 /* Starts zeroed, but for runs, which have begun. */
 typedef struct padded {
     bg__runs *runs;
-    bg__told_rows *told; /* of which the graph reaches some bytes */
+    bg__batch_rows *told; /* of which the graph reaches some bytes */
     size_t count;
-    bg__spans padding;           /* of floats, of all that is told and reached */
-    const bg__told_rows *varied; /* whose padding alone makes a difference; NULL: all of them together */
+    bg__spans padding;            /* of floats, of all that is told and reached */
+    const bg__batch_rows *varied; /* whose padding alone makes a difference; NULL: all of them together */
     bg__live_rows live;
     bg__live_state usual; /* behind all steps, with the padding that the program has left */
 } padded;
 
-static uintptr_t end_of(const bg__told_rows *t)
+static uintptr_t end_of(const bg__batch_rows *t)
 {
     return t->base + (size_t)t->rows * t->row;
 }
 
-static uintptr_t live_end_of(const bg__told_rows *t)
+static uintptr_t live_end_of(const bg__batch_rows *t)
 {
     return t->base + (size_t)t->live * t->row;
 }
 
-static bool is_padded(const bg__told_rows *t)
+static bool is_padded(const bg__batch_rows *t)
 {
     return t->floats && t->live < t->rows;
 }
@@ -70,7 +70,7 @@ static bg_status take_told(padded *p)
 
     BG__TRY(bg__rows_copy(&p->told, &p->count));
     for (size_t i = 0; i < p->count; i++) {
-        const bg__told_rows t = p->told[i];
+        const bg__batch_rows t = p->told[i];
         if (!bg__spans_overlap(&r->image.reach, t.base, end_of(&t)))
             continue;
         BG__TRY(add_reached(p, t.base, live_end_of(&t), &live));
@@ -285,7 +285,7 @@ static bg_status find_carried(search *s, const bg__node *node)
     uintptr_t first;
     bg_status status;
 
-    BG__TRY(bg__reached_add(&reached, node));
+    BG__TRY(bg__reachable_add_node(&reached, node));
     BG__TRY(split_padding(s->padded, &reached, &padding, &ignored));
     BG__TRY(compare_before(s, &padding, &none, &first));
     s->reads_padding = first != 0;
@@ -304,7 +304,7 @@ static void row_text(const padded *p, uintptr_t address, char *text, size_t byte
 {
     text[0] = '\0';
     for (size_t i = 0; i < p->count; i++) {
-        const bg__told_rows *t = &p->told[i];
+        const bg__batch_rows *t = &p->told[i];
         if (t->base <= address && address < end_of(t))
             snprintf(text, bytes, ", in row %lld of the %lld at %p", (long long)((address - t->base) / t->row),
                      (long long)t->rows, (const void *)t->base);
@@ -313,7 +313,7 @@ static void row_text(const padded *p, uintptr_t address, char *text, size_t byte
 
 static void padding_text(const padded *p, char *text, size_t bytes)
 {
-    const bg__told_rows *t = p->varied;
+    const bg__batch_rows *t = p->varied;
     if (t == NULL)
         snprintf(text, bytes, "all padding rows together");
     else if (t->rows - t->live == 1)
@@ -416,20 +416,21 @@ done:
     return status != BG_OK ? status : restored;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"padding", TRIED, .whole = true, .wanted = bg__rows_are_padded, .look = look};
+    static const bg__fusions_check check = {"padding", TRIED, .whole = true, .wanted = bg__rows_are_padded,
+                                            .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 
-static void end(bg__attached *a)
+static void end(bg__tracked_graph *a)
 {
     const bg__seen *s = a->kept;
     if (!s->counted && !s->done)
-        bg__process_report_not_checked("padding", bg__graph_name(a->graph),
-                                       s->busy ? "whenever it was launched with padding rows, a stream was captured"
-                                               : "when it was launched, no padding rows of floats were told that it "
-                                                 "uses (breakgraph.rows, bg_attach_rows)");
+        bg__process_report_add_unchecked("padding", bg__graph_name(a->graph),
+                                         s->busy ? "whenever it was launched with padding rows, a stream was captured"
+                                                 : "when it was launched, no padding rows of floats were told that it "
+                                                   "uses (breakgraph.rows, bg_attach_rows)");
 }
 
 bg_status bg__attach_padding_begin(const bg__launcher **launcher)

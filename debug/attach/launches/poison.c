@@ -13,7 +13,7 @@ static bg_status find_empty(bg__poisoned *p)
     bg__spans all = {0};
     bg_status status;
 
-    BG__TRY(bg__blocks_empty(p->runs->attached->blocks, &all));
+    BG__TRY(bg__block_uses_add_uninitialized(p->runs->attached->blocks, &all));
     BG__TRY(bg__spans_add_common(&p->empty, &all, &p->runs->image.reach));
     BG__TRY(bg__cells_take(&p->cells, &p->empty, &p->runs->nodes));
 done:
@@ -40,7 +40,7 @@ static bg_status repeats(const bg__poisoned *p, size_t marked, const bg__spans *
     bg_status status;
 
     BG__TRY(bg__poisoned_run(p, marked, p->runs->order.count));
-    BG__TRY(bg__digests_take(&again, compared, p->runs->image.page, p->runs->stream));
+    BG__TRY(bg__digests_compute(&again, compared, p->runs->image.page, p->runs->stream));
     BG__TRY(bg__digests_compare(before, &again, compared, &differing));
     *is = differing.count == 0;
     if (!*is)
@@ -62,9 +62,9 @@ static bg_status compare_patterns(bg__poisoned *p, bg__seen *s)
     BG__TRY(bg__poisoned_rest(p, &p->empty, &compared));
     BG__TRY(bg__poisoned_run(p, 0, r->order.count));
     BG__TRY(bg__poisoned_guess(p));
-    BG__TRY(bg__digests_take(&clear, &compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(&clear, &compared, r->image.page, r->stream));
     BG__TRY(bg__poisoned_run(p, p->cells.count, r->order.count));
-    BG__TRY(bg__digests_take(&marked, &compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(&marked, &compared, r->image.page, r->stream));
     BG__TRY(bg__digests_compare(&marked, &clear, &compared, &differing));
     if (differing.count == 0)
         goto done;
@@ -101,13 +101,13 @@ done:
 static void not_looked(const bg__seen *s, const bg__runs *r, const char *why)
 {
     if (s->launches == 1)
-        bg__process_report_not_checked("poison", bg__graph_name(r->attached->graph), why);
+        bg__process_report_add_unchecked("poison", bg__graph_name(r->attached->graph), why);
 }
 
 static void count_looked(bg__seen *s, const bg__poisoned *p)
 {
     const bg__runs *r = p->runs;
-    bool known = bg__blocks_are_known(r->attached->blocks);
+    bool known = bg__block_uses_are_known(r->attached->blocks);
 
     if (known || p->written.count > 0)
         bg__seen_count(s, r);
@@ -142,9 +142,9 @@ static bg_status look(bg__runs *r, bg__seen *s)
     return status != BG_OK ? status : restored;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"poison", LAUNCHES, .whole = true, .look = look};
+    static const bg__fusions_check check = {"poison", LAUNCHES, .whole = true, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 
@@ -158,7 +158,7 @@ bg_status bg__attach_poison_begin(const bg__launcher **launcher)
     if ((checks & BG__CHECK_POISON) == 0)
         goto done;
     BG__TRY(bg__image_begin());
-    bg__blocks_note_own();
+    bg__block_uses_include_own();
     *launcher = &this;
 done:
     return status;

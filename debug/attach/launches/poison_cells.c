@@ -24,7 +24,7 @@ static bg_status add_pieces(pointers *all, const bg__pieces *pieces, const bg__s
         const bg__piece *piece = &pieces->list[i];
         if (!bg__spans_overlap(empty, piece->pointer, piece->pointer + 1)) /* 0: before the first one */
             continue;
-        BG__TRY(BG__GROW(all->list, all->count, all->capacity, "pointers of nodes"));
+        BG__TRY(BG__ARRAY_GROW(all->list, all->count, all->capacity, "pointers of nodes"));
         all->list[all->count++] = (pointed){piece->pointer, piece->end, piece->elements.source};
     }
 done:
@@ -45,7 +45,7 @@ static bg_status take_pointers(pointers *all, const bg__spans *empty, const bg__
     for (size_t i = 0; i < nodes->count; i++) {
         if (nodes->node[i].type != cudaGraphNodeTypeKernel)
             continue;
-        BG__TRY(bg__pieces_take(&pieces, &nodes->node[i]));
+        BG__TRY(bg__pieces_collect(&pieces, &nodes->node[i]));
         BG__TRY(add_pieces(all, &pieces, empty));
     }
     if (all->count > 0)
@@ -80,7 +80,7 @@ static bg_status add_cells(bg__cells *cells, const pointers *all, const bg__span
         if (end <= begin)
             continue;
         end = end < span->end ? end : span->end;
-        BG__TRY(BG__GROW(cells->list, cells->count, cells->capacity, "parts of memory"));
+        BG__TRY(BG__ARRAY_GROW(cells->list, cells->count, cells->capacity, "parts of memory"));
         cells->list[cells->count++] = (bg__cell){begin, end, kind_of(all, span, begin)};
         begin = end;
     }

@@ -41,11 +41,11 @@ done:
 
 bg_status bg__poisoned_guess(bg__poisoned *p)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     guessing g = {.stream = p->runs->stream};
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__device_alloc(LOOKED, &g.zeros));
     BG__TRY(bg__device_alloc(sizeof *g.changes, (void **)&g.changes));
     BG__TRY_CUDA(cudaMemsetAsync(g.zeros, 0, LOOKED, g.stream));
@@ -55,6 +55,6 @@ bg_status bg__poisoned_guess(bg__poisoned *p)
 done:
     bg__device_free(g.zeros);
     bg__device_free(g.changes);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }

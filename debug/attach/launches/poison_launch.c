@@ -18,18 +18,18 @@ typedef enum filled { UNFILLED, CLEARED, MARKED } filled;
 
 static bg_status fill(const bg__poisoned *p, filled how)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
     if (how == UNFILLED)
         return bg__image_restore(&p->runs->image, p->runs->stream);
     BG__TRY(bg__poisoned_fill(p, how == MARKED ? p->cells.count : 0));
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     for (size_t i = 0; i < p->written.count; i++)
         BG__TRY_CUDA(cudaMemsetAsync((void *)p->written.list[i].begin, how == MARKED ? ALL_BITS : 0,
                                      p->written.list[i].end - p->written.list[i].begin, p->runs->stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -51,10 +51,10 @@ static bg_status compare_launch(const bg__poisoned *p, filled how, const bg__spa
 
     BG__TRY(fill(p, how));
     BG__TRY(bg__serial_run(&r->order, r->steps, r->order.count, r->stream));
-    BG__TRY(bg__digests_take(&steps, compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(&steps, compared, r->image.page, r->stream));
     BG__TRY(fill(p, how));
     BG__TRY(launch_once(r));
-    BG__TRY(bg__digests_take(&launch, compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(&launch, compared, r->image.page, r->stream));
     BG__TRY(bg__digests_compare(&steps, &launch, compared, differing));
 done:
     bg__digests_free(&steps);
@@ -78,17 +78,17 @@ static void offer(writer *best, const bg__node *node, uintptr_t pointer)
 static bg_status offer_node(writer *best, const bg__node *node, uintptr_t address)
 {
     bg__pieces pieces = {NULL, 0, 0};
-    bg__end end;
+    bg__node_range end;
     bg_status status = BG_OK;
 
     if (node->type == cudaGraphNodeTypeKernel)
-        BG__TRY(bg__pieces_take(&pieces, node));
+        BG__TRY(bg__pieces_collect(&pieces, node));
     for (size_t i = 0; i < pieces.count; i++)
         if (pieces.list[i].pointer != 0 && pieces.list[i].pointer <= address && address < pieces.list[i].end &&
             !pieces.list[i].elements.read_only)
             offer(best, node, pieces.list[i].pointer);
-    if ((node->type == cudaGraphNodeTypeMemset && bg__fill_end(node, &end)) ||
-        (node->type == cudaGraphNodeTypeMemcpy && bg__copy_end(node, BG__DESTINATION, &end)))
+    if ((node->type == cudaGraphNodeTypeMemset && bg__memset_node_range(node, &end)) ||
+        (node->type == cudaGraphNodeTypeMemcpy && bg__memcpy_node_range(node, BG__DESTINATION, &end)))
         if (address - (uintptr_t)end.address < end.bytes)
             offer(best, node, (uintptr_t)end.address);
 done:

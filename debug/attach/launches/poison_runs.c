@@ -27,14 +27,14 @@ done:
 
 static bg_status fill_cells(const bg__poisoned *p, size_t marked)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     for (size_t i = 0; i < p->cells.count; i++)
         BG__TRY(fill_cell(&p->cells.list[i], i < marked, p->runs->stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 

@@ -30,7 +30,7 @@ static bg_status find_cell(search *s, const bg__spans *compared, const bg__diges
         size_t middle = low + (s->marked - low) / 2;
         bg__spans_free(&differing);
         BG__TRY(bg__poisoned_run(s->p, middle, runs->order.count));
-        BG__TRY(bg__digests_take(&now, compared, runs->image.page, runs->stream));
+        BG__TRY(bg__digests_compute(&now, compared, runs->image.page, runs->stream));
         BG__TRY(bg__digests_compare(clear, &now, compared, &differing));
         if (differing.count > 0)
             s->marked = middle;
@@ -48,17 +48,17 @@ done:
 
 static bg_status prepare(search *s)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__spans cell = {0};
     bg_status status;
 
     BG__TRY(bg__spans_add(&cell, s->cell->begin, s->cell->end));
     BG__TRY(bg__poisoned_rest(s->p, &cell, &s->rest));
-    BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(bg__chunks_take(&s->memory, s->cell->end - s->cell->begin, &s->copy));
-    BG__TRY(bg__chunks_take(&s->memory, sizeof *s->taint, (void **)&s->taint));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
+    BG__TRY(bg__chunks_allocate(&s->memory, s->cell->end - s->cell->begin, &s->copy));
+    BG__TRY(bg__chunks_allocate(&s->memory, sizeof *s->taint, (void **)&s->taint));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     bg__spans_free(&cell);
     return status;
 }
@@ -89,11 +89,11 @@ static bg_status depends(search *s, size_t count, bool *is)
     bg_status status;
 
     BG__TRY(bg__poisoned_run(s->p, s->marked, count));
-    BG__TRY(bg__digests_take(&marked, &s->rest, runs->image.page, runs->stream));
+    BG__TRY(bg__digests_compute(&marked, &s->rest, runs->image.page, runs->stream));
     BG__TRY_CUDA(cudaMemcpyAsync(s->copy, (const void *)s->cell->begin, s->cell->end - s->cell->begin,
                                  cudaMemcpyDefault, runs->stream));
     BG__TRY(bg__poisoned_run(s->p, s->marked - 1, count));
-    BG__TRY(bg__digests_take(&clear, &s->rest, runs->image.page, runs->stream));
+    BG__TRY(bg__digests_compute(&clear, &s->rest, runs->image.page, runs->stream));
     BG__TRY(bg__digests_compare(&marked, &clear, &s->rest, &differing));
     BG__TRY(count_taint(s, &taint));
     *is = differing.count > 0 || taint.count > 0;

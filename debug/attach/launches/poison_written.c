@@ -54,8 +54,8 @@ static bg_status run_with(const written_search *f, const trial *t, int byte, lef
 
     BG__TRY_CUDA(cudaMemsetAsync((void *)block->begin, byte, block->end - block->begin, f->stream));
     BG__TRY(bg__serial_run(f->order, f->steps + f->run, 1, f->stream));
-    BG__TRY(bg__digests_take(&after->block, &t->block, t->page, f->stream));
-    BG__TRY(bg__digests_take(&after->rest, &t->rest, f->p->runs->image.page, f->stream));
+    BG__TRY(bg__digests_compute(&after->block, &t->block, t->page, f->stream));
+    BG__TRY(bg__digests_compute(&after->rest, &t->rest, f->p->runs->image.page, f->stream));
     BG__TRY(bg__snapshot_restore(&f->before, NULL, f->stream));
 done:
     return status;
@@ -94,7 +94,7 @@ static bg_status prepare(written_search *f, size_t step, const bg__node *node, b
 
     bg__spans_free(&f->mine);
     bg__snapshot_free(&f->before);
-    BG__TRY(bg__reached_add(&own, node));
+    BG__TRY(bg__reachable_add_node(&own, node));
     BG__TRY(bg__spans_add_common(&f->mine, &own, &f->p->runs->image.reach));
     BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &total));
     *fits = bg__spans_bytes(&f->mine) <= free_bytes / 2;
@@ -125,7 +125,7 @@ static bg_status try_kernel(written_search *f, size_t step, const bg__node *node
     uintptr_t begin, end;
     bg_status status;
 
-    BG__TRY(bg__pieces_take(&pieces, node));
+    BG__TRY(bg__pieces_collect(&pieces, node));
     for (size_t i = 0; i < pieces.count && fits; i++) {
         if (!may_write(f, &pieces.list[i], &begin, &end))
             continue;
@@ -143,22 +143,23 @@ done:
 /* ---- copies and memsets ---- */
 
 /* false: it leaves gaps, or reads what it writes. */
-static bool writes_all(const bg__node *node, bg__end *to)
+static bool writes_all(const bg__node *node, bg__node_range *to)
 {
     const struct cudaExtent *extent = &node->of.copy.extent;
     const struct cudaMemsetParams *fill = &node->of.fill;
-    bg__end from;
+    bg__node_range from;
 
     if (node->type == cudaGraphNodeTypeMemset)
-        return bg__fill_end(node, to) && to->bytes == fill->width * fill->elementSize * fill->height;
-    if (node->type != cudaGraphNodeTypeMemcpy || !bg__copy_end(node, BG__DESTINATION, to) ||
+        return bg__memset_node_range(node, to) && to->bytes == fill->width * fill->elementSize * fill->height;
+    if (node->type != cudaGraphNodeTypeMemcpy || !bg__memcpy_node_range(node, BG__DESTINATION, to) ||
         to->bytes != extent->width * extent->height * extent->depth)
         return false;
-    return !bg__copy_end(node, BG__SOURCE, &from) || (uintptr_t)from.address + from.bytes <= (uintptr_t)to->address ||
+    return !bg__memcpy_node_range(node, BG__SOURCE, &from) ||
+           (uintptr_t)from.address + from.bytes <= (uintptr_t)to->address ||
            (uintptr_t)to->address + to->bytes <= (uintptr_t)from.address;
 }
 
-static bg_status add_end(written_search *f, const bg__end *end)
+static bg_status add_end(written_search *f, const bg__node_range *end)
 {
     uintptr_t begin = (uintptr_t)end->address;
     if (end->bytes == 0 || bg__spans_overlap(&f->reached, begin, begin + end->bytes))
@@ -170,7 +171,7 @@ static bg_status add_end(written_search *f, const bg__end *end)
 
 static bg_status look_at(written_search *f, size_t step, const bg__node *node)
 {
-    bg__end end;
+    bg__node_range end;
     bg_status status = BG_OK;
 
     if (node == NULL)
@@ -179,7 +180,7 @@ static bg_status look_at(written_search *f, size_t step, const bg__node *node)
         BG__TRY(try_kernel(f, step, node));
     else if (writes_all(node, &end))
         BG__TRY(add_end(f, &end));
-    BG__TRY(bg__reached_add(&f->reached, node));
+    BG__TRY(bg__reachable_add_node(&f->reached, node));
 done:
     return status;
 }

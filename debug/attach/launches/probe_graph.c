@@ -71,13 +71,13 @@ done:
 /* The node that the capture on the stream has just got. */
 static bg_status find_added(const adding *a, cudaGraphNode_t *added)
 {
-    bg__capture_info info;
+    bg__capture_info_function info;
     CUstreamCaptureStatus capturing;
     const CUgraphNode *nodes;
     size_t count;
     bg_status status = BG_OK;
 
-    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY(bg__driver_find_capture_info(&info));
     BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(a->stream, &capturing, NULL, NULL, &nodes, NULL, &count));
     if (capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1)
         BG__FAIL(BG_ERROR_UNSUPPORTED, "the copy of a graph did not get its probe");
@@ -131,11 +131,11 @@ done:
 
 bg_status bg__probes_build(bg__probes *p, const bg__runs *r)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     adding a = {.probes = p};
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(BG__ALLOCATE(a.added, p->count, "probes"));
     BG__TRY(allocate(p));
     BG__TRY_CUDA(cudaGraphClone(&a.graph, r->attached->source));
@@ -147,27 +147,27 @@ done:
     if (a.graph != NULL)
         BG__RELEASE(cudaGraphDestroy(a.graph));
     free(a.added);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
 void bg__probes_free(bg__probes *p)
 {
-    bg__relaxed relaxed;
+    bg__relaxed_mode relaxed;
     bool idle;
 
     if (p == NULL)
         return;
     idle =
         p->ring == NULL || bg__probes_told(p) == p->launched; /* else the device may still write there, and it stays */
-    relaxed = bg__relax_to_release();
+    relaxed = bg__relaxed_mode_try_begin();
     if (p->exec != NULL)
         BG__RELEASE(cudaGraphExecDestroy(p->exec));
     if (p->ring != NULL && idle)
         BG__RELEASE(cudaFreeHost(p->ring));
     if (idle)
         bg__device_free(p->results);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     free(p->list);
     free(p);
 }
@@ -176,16 +176,16 @@ void bg__probes_wait(const bg__probes *p)
 {
     enum { WAIT_MS = 10000, PAUSE_US = 100 };
     static _Atomic bool hopeless; /* once is enough */
-    bg__relaxed relaxed = bg__relax_to_release();
+    bg__relaxed_mode relaxed = bg__relaxed_mode_try_begin();
     double until = bg__now_ms() + WAIT_MS;
     cudaError_t error = p->attached->launched ? cudaErrorNotReady : cudaSuccess;
 
     while (bg__probes_told(p) < p->launched && error == cudaErrorNotReady && !hopeless) {
         error = cudaEventQuery(p->attached->ended);
-        bg__ignore(error);
+        bg__clear_cuda_error(error);
         hopeless = bg__now_ms() > until;
         if (error == cudaErrorNotReady)
             usleep(PAUSE_US);
     }
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
 }

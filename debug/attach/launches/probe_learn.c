@@ -103,17 +103,17 @@ done:
     return status;
 }
 
-static bool has_end(const bg__node *node, bg__end *to)
+static bool has_end(const bg__node *node, bg__node_range *to)
 {
-    return (node->type == cudaGraphNodeTypeMemset && bg__fill_end(node, to)) ||
-           (node->type == cudaGraphNodeTypeMemcpy && bg__copy_end(node, BG__DESTINATION, to));
+    return (node->type == cudaGraphNodeTypeMemset && bg__memset_node_range(node, to)) ||
+           (node->type == cudaGraphNodeTypeMemcpy && bg__memcpy_node_range(node, BG__DESTINATION, to));
 }
 
 /* Whole elements, but no byte that a copy or a memset does not write. */
 static bg__span widen(const trial *t, const bg__span *range, bg__span bytes, uintptr_t element)
 {
     bg__span wide = {bytes.begin / element * element, (bytes.end + element - 1) / element * element};
-    bg__end to;
+    bg__node_range to;
 
     wide.begin = wide.begin > range->begin ? wide.begin : range->begin;
     wide.end = wide.end < range->end ? wide.end : range->end;
@@ -178,7 +178,7 @@ static bg_status add_probe(const learning *l, bg__probe *probe, const bgk_change
         probe->other.nan = probe->alone.nan - own->nan - own->other_nan;
         probe->other.inf = probe->alone.inf - own->inf;
     }
-    BG__TRY(BG__GROW(p->list, p->count, p->capacity, "probes"));
+    BG__TRY(BG__ARRAY_GROW(p->list, p->count, p->capacity, "probes"));
     p->list[p->count++] = *probe;
 done:
     return status;
@@ -187,7 +187,7 @@ done:
 static bg_status add_write(learning *l, size_t step, bg__span range)
 {
     bg_status status;
-    BG__TRY(BG__GROW(l->found.list, l->found.count, l->found.capacity, "what nodes write"));
+    BG__TRY(BG__ARRAY_GROW(l->found.list, l->found.count, l->found.capacity, "what nodes write"));
     l->found.list[l->found.count++] = (bg__probe_write){step, range};
 done:
     return status;
@@ -255,13 +255,13 @@ done:
 static bg_status add_reached(bg__spans *spans, const bg__node *node, cudaStream_t stream)
 {
     const bg__nodes one = {.node = (bg__node *)node, .count = 1};
-    bg__reached reached = {.obstacle = ""};
+    bg__reachable reached = {.obstacle = ""};
     bg_status status;
 
-    BG__TRY(bg__reached_take(&reached, &one, stream));
+    BG__TRY(bg__reachable_collect(&reached, &one, stream));
     BG__TRY(bg__spans_add_all(spans, &reached.memory));
 done:
-    bg__reached_free(&reached);
+    bg__reachable_free(&reached);
     return status;
 }
 
@@ -271,17 +271,17 @@ static bg_status run_alone(const learning *l, trial *t)
     bg__digests before = {0}, after = {0};
     bg_status status;
 
-    BG__TRY(bg__reached_add(&t->direct, t->node));
+    BG__TRY(bg__reachable_add_node(&t->direct, t->node));
     if (l->runs->ordered)
         BG__TRY(bg__spans_add_all(&t->reach, &t->direct));
     else
         BG__TRY(add_reached(&t->reach, t->node, stream));
     if (t->node->type == cudaGraphNodeTypeKernel)
-        BG__TRY(bg__pieces_take(&t->pieces, t->node));
+        BG__TRY(bg__pieces_collect(&t->pieces, t->node));
     BG__TRY(keep_before(l, t));
-    BG__TRY(bg__digests_take(&before, &t->reach, PAGE, stream));
+    BG__TRY(bg__digests_compute(&before, &t->reach, PAGE, stream));
     BG__TRY(bg__serial_run(&l->runs->order, &t->step, 1, stream));
-    BG__TRY(bg__digests_take(&after, &t->reach, PAGE, stream));
+    BG__TRY(bg__digests_compute(&after, &t->reach, PAGE, stream));
     BG__TRY(bg__digests_compare(&before, &after, &t->reach, &t->changed));
 done:
     bg__digests_free(&before);
@@ -320,7 +320,7 @@ static bg_status find_chosen(learning *l)
     bg_status status = BG_OK;
     for (size_t i = 0; i < l->runs->order.count; i++)
         if (is_probed(l->runs, i))
-            BG__TRY(bg__reached_add(&l->chosen, l->runs->order.nodes[i]));
+            BG__TRY(bg__reachable_add_node(&l->chosen, l->runs->order.nodes[i]));
 done:
     return status;
 }

@@ -10,7 +10,7 @@
 
 static bool is_told(const bg__probes *p, const bg__probe *probe)
 {
-    return probe->call != NULL ? bg__report_has(p->attached->report, "nan-seen", probe->name) : probe->nan > 0;
+    return probe->call != NULL ? bg__report_has_finding(p->attached->report, "nan-seen", probe->name) : probe->nan > 0;
 }
 
 static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_probe *now)

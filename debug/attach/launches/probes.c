@@ -40,7 +40,7 @@ done:
 static void leave_out(bg__seen *s, const bg__runs *r, const char *why)
 {
     s->done = true;
-    bg__process_report_not_checked("probe", bg__graph_name(r->attached->graph), why);
+    bg__process_report_add_unchecked("probe", bg__graph_name(r->attached->graph), why);
 }
 
 /* The first launch: the nodes run one after the other, to see what they write. */
@@ -70,9 +70,9 @@ done:
     return status;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"probe", INT_MAX, .look = look, .drop = drop_probes};
+    static const bg__fusions_check check = {"probe", INT_MAX, .look = look, .drop = drop_probes};
     cudaStream_t used = stream != NULL ? stream : cudaStreamLegacy;
     bg__seen *s;
     bool launched = bg__runs_launch(a, stream, result, &check);
@@ -84,7 +84,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 }
 
 /* Launches that have not ended by then are not read. */
-static void settle(bg__attached *a)
+static void settle(bg__tracked_graph *a)
 {
     bg__seen *s = a->kept;
     if (s->own != NULL && !bg__captures_are_open())
@@ -92,7 +92,7 @@ static void settle(bg__attached *a)
 }
 
 /* The graph has changed, or is about to go, or the program ends. */
-static void end(bg__attached *a)
+static void end(bg__tracked_graph *a)
 {
     bg__seen *s = a->kept;
     bg__runs_end(a);
@@ -100,7 +100,7 @@ static void end(bg__attached *a)
         return;
     bg__probes_read(s->own);
     bg__probes_list(s->own);
-    bg__found_tell(a->report, &a->told);
+    bg__report_publish_new(a->report, &a->reported_count);
     bg__process_report_add(a->report);
 }
 
@@ -111,7 +111,7 @@ bg_status bg__probes_begin(const bg__launcher **launcher)
     bool wanted;
     bg_status status;
 
-    BG__TRY(bg__chosen_begin("BG_ATTACH_PROBE", &wanted));
+    BG__TRY(bg__node_patterns_begin("BG_ATTACH_PROBE", &wanted));
     if (!wanted)
         goto done;
     BG__TRY(bg__image_begin());

@@ -24,7 +24,7 @@ typedef struct bg__probe {
 } bg__probe;
 
 typedef struct bg__probes {
-    bg__attached *attached;
+    bg__tracked_graph *attached;
     bg__probe *list; /* in the graph's order */
     size_t count, capacity;
     cudaGraphExec_t exec; /* the copy */

@@ -12,7 +12,7 @@ static bg_status compare(bg__runs *r)
     bg__spans all = {0}, differing = {0};
     bg_status status;
 
-    BG__TRY(bg__digests_take(&now, &r->image.reach, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(&now, &r->image.reach, r->image.page, r->stream));
     BG__TRY(bg__digests_compare(&r->result, &now, &r->image.reach, &all));
     for (size_t i = 0; i < all.count; i++)
         BG__TRY(bg__spans_add_rest(&differing, all.list[i].begin, all.list[i].end, &r->unstable));
@@ -38,9 +38,9 @@ done:
     return status;
 }
 
-static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+static bool launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"shadow", INT_MAX, .complete = true, .look = look};
+    static const bg__fusions_check check = {"shadow", INT_MAX, .complete = true, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 

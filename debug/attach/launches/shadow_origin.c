@@ -63,7 +63,7 @@ static bg_status take_units(const origin *o, unit *units)
 
     if (o->bytes == HALF)
         return take_words(o, units);
-    BG__TRY(bg__digests_take(&digests, o->differing, o->bytes, o->runs->stream));
+    BG__TRY(bg__digests_compute(&digests, o->differing, o->bytes, o->runs->stream));
     memcpy(units, digests.list, o->count * sizeof *units);
 done:
     bg__digests_free(&digests);
@@ -134,7 +134,7 @@ static uintptr_t address_of(const origin *o, size_t at)
 static const char *word_text(uint32_t word, char *text, size_t bytes)
 {
     char real[BG__REAL_BYTES];
-    if (bg__real_guess(&word, sizeof word, real))
+    if (bg__format_if_real(&word, sizeof word, real))
         snprintf(text, bytes, "0x%08x (%s)", word, real);
     else
         snprintf(text, bytes, "0x%08x", word);
@@ -171,7 +171,7 @@ static bg_status report(const origin *o)
     bg_status status = BG_OK;
 
     if (node != NULL && node->call != NULL &&
-        bg__report_has(o->runs->attached->report, "mismatch-origin", node->call->name))
+        bg__report_has_finding(o->runs->attached->report, "mismatch-origin", node->call->name))
         return BG_OK;
     BG__TRY(read_words(o, address, words, sizeof words));
     if (node == NULL)

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 
 enum {
-    SMALLEST = 512, /* bytes: PyTorch's block sizes are multiples of it */
-    WINDOW = 4096,  /* events after a capture until its graph must be instantiated: freed blocks are kept */
+    BLOCK_BYTES_MIN = 512,     /* bytes: PyTorch's block sizes are multiples of it */
+    PENDING_EVENTS_MAX = 4096, /* events after a capture until its graph must be instantiated: freed blocks are kept */
 };
 
 static struct {
@@ -41,7 +41,7 @@ uint64_t bg__blocks_next_event(void)
 
 /* ---- captures --------------------------------------------------------------------------------------------------- */
 
-static void free_if_done(bg__block_capture *capture)
+static void free_unused_capture(bg__block_capture *capture)
 {
     if (capture->users > 0 || capture->ended == 0 || capture->graph != NULL)
         return;
@@ -54,18 +54,18 @@ static void free_if_done(bg__block_capture *capture)
 }
 
 /* Whether nodes of its graph may point into blocks that are freed now: its uses are not recorded yet. */
-static bool is_awaited(const bg__block_capture *capture)
+static bool is_pending(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
         return true;
-    return !capture->noted && (capture->graph != NULL || capture->users > 0) &&
-           bg__blocks_time() - capture->ended < WINDOW;
+    return !capture->recorded && (capture->graph != NULL || capture->users > 0) &&
+           bg__blocks_time() - capture->ended < PENDING_EVENTS_MAX;
 }
 
-bool bg__blocks_capture_waits(void)
+bool bg__blocks_is_capture_pending(void)
 {
     for (const bg__block_capture *c = table.captures; c != NULL; c = c->next)
-        if (is_awaited(c))
+        if (is_pending(c))
             return true;
     return false;
 }
@@ -89,7 +89,7 @@ bg__block_capture *bg__block_capture_current(void)
 void bg__blocks_remove_unused(void)
 {
     bg__heap_block *next;
-    if (bg__blocks_capture_waits() || bg__blocks_state.snapshot != 0)
+    if (bg__blocks_is_capture_pending() || bg__blocks_state.snapshot != 0)
         return;
     for (bg__heap_block *b = table.freed; b != NULL; b = next) {
         next = b->next;
@@ -117,7 +117,7 @@ void bg__blocks_capture_ended(uint64_t id, cudaGraph_t graph)
         if (c->id == id && c->ended == 0) {
             c->ended = bg__blocks_next_event();
             c->graph = graph;
-            free_if_done(c);
+            free_unused_capture(c);
             break;
         }
     bg__blocks_remove_unused();
@@ -132,13 +132,13 @@ void bg__blocks_graph_destroyed(cudaGraph_t graph)
         next = c->next;
         if (c->graph == graph) {
             c->graph = NULL;
-            free_if_done(c);
+            free_unused_capture(c);
         }
     }
     bg__blocks_unlock();
 }
 
-bg__block_capture *bg__block_capture_of(cudaGraph_t graph)
+bg__block_capture *bg__block_capture_acquire(cudaGraph_t graph)
 {
     for (bg__block_capture *c = table.captures; c != NULL; c = c->next)
         if (c->graph == graph) {
@@ -148,9 +148,9 @@ bg__block_capture *bg__block_capture_of(cudaGraph_t graph)
     return NULL;
 }
 
-void bg__block_capture_noted(bg__block_capture *capture)
+void bg__block_capture_set_recorded(bg__block_capture *capture)
 {
-    capture->noted = true;
+    capture->recorded = true;
     bg__blocks_remove_unused();
 }
 
@@ -159,7 +159,7 @@ void bg__block_capture_release(bg__block_capture *capture)
     if (capture == NULL)
         return;
     capture->users--;
-    free_if_done(capture);
+    free_unused_capture(capture);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
@@ -171,12 +171,12 @@ static void free_block(bg__heap_block *b)
     free(b);
 }
 
-bg__heap_block *bg__blocks_live(bg__allocator allocator)
+bg__heap_block *bg__blocks_first_live(bg__allocator allocator)
 {
     return table.live[allocator];
 }
 
-bg__heap_block *bg__blocks_freed(void)
+bg__heap_block *bg__blocks_first_freed(void)
 {
     return table.freed;
 }
@@ -186,20 +186,20 @@ bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b)
     return a->base < b->base ? b->base - a->base < a->bytes : a->base - b->base < b->bytes;
 }
 
-void bg__block_hold(bg__heap_block *b)
+void bg__block_retain(bg__heap_block *b)
 {
     b->users++;
-    bg__blocks_state.watched_known &= b->died == 0;
+    bg__blocks_state.freed_in_use_known &= b->died == 0;
 }
 
 void bg__block_release(bg__heap_block *b)
 {
-    if (--b->users > 0 || b->died == 0 || bg__blocks_capture_waits() || bg__blocks_state.snapshot != 0)
+    if (--b->users > 0 || b->died == 0 || bg__blocks_is_capture_pending() || bg__blocks_state.snapshot != 0)
         return;
     *b->link = b->next;
     if (b->next != NULL)
         b->next->link = b->link;
-    bg__blocks_state.watched_known = false;
+    bg__blocks_state.freed_in_use_known = false;
     free_block(b);
 }
 
@@ -216,9 +216,9 @@ bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t by
     if (b == NULL)
         return NULL;
     *b = (bg__heap_block){
-        .allocator = allocator, .base = base, .bytes = bytes > 0 ? bytes : SMALLEST, .sized = bytes > 0};
+        .allocator = allocator, .base = base, .bytes = bytes > 0 ? bytes : BLOCK_BYTES_MIN, .size_known = bytes > 0};
     b->born = born;
-    b->pool = allocator == BG__PYTORCH ? BG__POOL_UNKNOWN : BG__POOL_SHARED;
+    b->pool = allocator == BG__ALLOCATOR_PYTORCH ? BG__POOL_UNKNOWN : BG__POOL_SHARED;
     HASH_ADD(hh, table.live[allocator], base, sizeof base, b);
     if (!b->lost)
         return b;
@@ -226,13 +226,13 @@ bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t by
     return NULL;
 }
 
-bool bg__block_end(bg__heap_block *b, bool told, bg_site site)
+bool bg__block_mark_freed(bg__heap_block *b, bool free_reported, bg_site site)
 {
     bool used = b->users > 0;
-    bg__blocks_state.watched_known &= !used;
+    bg__blocks_state.freed_in_use_known &= !used;
     HASH_DEL(table.live[b->allocator], b);
     b->died = bg__blocks_next_event();
-    b->told = told;
+    b->free_reported = free_reported;
     b->freed = site;
     b->next = table.freed;
     b->link = &table.freed;
@@ -244,7 +244,7 @@ bool bg__block_end(bg__heap_block *b, bool told, bg_site site)
     return used;
 }
 
-bool bg__block_end_untold(bg__heap_block *b)
+bool bg__block_mark_freed_unseen(bg__heap_block *b)
 {
-    return bg__block_end(b, false, (bg_site){NULL, 0});
+    return bg__block_mark_freed(b, false, (bg_site){NULL, 0});
 }

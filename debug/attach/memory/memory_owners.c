@@ -12,30 +12,30 @@
 #include "base/grow.h"
 
 /* Counts the allocations of a stack, for each thread, since the order of threads differs from run to run. */
-typedef struct maker {
-    struct maker_key {
+typedef struct allocation_count {
+    struct allocation_key {
         const bg__stack *stack;
         unsigned long thread;
     } key;
     unsigned long count;
     bool lost;
     UT_hash_handle hh;
-} maker;
+} allocation_count;
 
 static struct {
     pthread_mutex_t lock;
     _Atomic bool on;
-    bg__made_memory *list; /* by address; none overlaps another */
+    bg__memory_owner *list; /* by address; none overlaps another */
     size_t count, capacity;
-    maker *makers;
+    allocation_count *allocation_counts;
 } owners = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__owners_begin(void)
+void bg__owners_enable(void)
 {
     owners.on = true;
 }
 
-unsigned long bg__owners_thread(void)
+unsigned long bg__owners_thread_number(void)
 {
     static _Atomic unsigned long threads;
     static _Thread_local unsigned long number; /* 0: none yet */
@@ -45,21 +45,21 @@ unsigned long bg__owners_thread(void)
     return number - 1;
 }
 
-static maker *find_maker(const struct maker_key *key)
+static allocation_count *find_count(const struct allocation_key *key)
 {
-    maker *m;
-    HASH_FIND(hh, owners.makers, key, sizeof *key, m);
+    allocation_count *m;
+    HASH_FIND(hh, owners.allocation_counts, key, sizeof *key, m);
     return m;
 }
 
 /* NULL: no host memory. */
-static maker *add_maker(const struct maker_key *key)
+static allocation_count *add_count(const struct allocation_key *key)
 {
-    maker *m = calloc(1, sizeof *m);
+    allocation_count *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
     m->key = *key;
-    HASH_ADD(hh, owners.makers, key, sizeof m->key, m);
+    HASH_ADD(hh, owners.allocation_counts, key, sizeof m->key, m);
     if (!m->lost)
         return m;
     free(m);
@@ -67,7 +67,7 @@ static maker *add_maker(const struct maker_key *key)
 }
 
 /* Returns the index of the first one that ends above address. */
-static size_t find_place(uintptr_t address)
+static size_t find_index(uintptr_t address)
 {
     size_t low = 0, high = owners.count;
     while (low < high) {
@@ -80,30 +80,30 @@ static size_t find_place(uintptr_t address)
     return low;
 }
 
-static void remove_places(size_t first, size_t behind)
+static void remove_owners(size_t first, size_t behind)
 {
     memmove(&owners.list[first], &owners.list[behind], (owners.count - behind) * sizeof *owners.list);
     owners.count -= behind - first;
 }
 
-static bg_status add_owner(bg__made_memory added)
+static bg_status add_owner_locked(bg__memory_owner added)
 {
-    const struct maker_key key = {added.made, added.thread};
-    maker *m = added.made != NULL ? find_maker(&key) : NULL;
+    const struct allocation_key key = {added.made, added.thread};
+    allocation_count *m = added.made != NULL ? find_count(&key) : NULL;
     size_t first, behind;
     bg_status status;
 
     if (m == NULL && added.made != NULL)
-        m = add_maker(&key);
+        m = add_count(&key);
     if (m == NULL)
         added.made = NULL;
     else
         added.ordinal = m->count++;
-    BG__TRY(BG__GROW(owners.list, owners.count, owners.capacity, "allocations"));
-    first = behind = find_place(added.base);
+    BG__TRY(BG__ARRAY_GROW(owners.list, owners.count, owners.capacity, "allocations"));
+    first = behind = find_index(added.base);
     while (behind < owners.count && owners.list[behind].base < added.base + added.bytes)
         behind++;
-    remove_places(first, behind);
+    remove_owners(first, behind);
     memmove(&owners.list[first + 1], &owners.list[first], (owners.count - first) * sizeof *owners.list);
     owners.list[first] = added;
     owners.count++;
@@ -111,26 +111,26 @@ done:
     return status;
 }
 
-static void add(bg__made_memory added)
+static void record_owner(bg__memory_owner added)
 {
     if (!owners.on || added.bytes == 0)
         return;
     added.made = bg__stack_here();
-    added.thread = bg__owners_thread();
+    added.thread = bg__owners_thread_number();
     pthread_mutex_lock(&owners.lock);
-    if (add_owner(added) != BG_OK)
+    if (add_owner_locked(added) != BG_OK)
         bg__warn("--attach: whose memory an address is in is not known: %s", bg_last_error());
     pthread_mutex_unlock(&owners.lock);
 }
 
 void bg__owners_add(uintptr_t base, size_t bytes)
 {
-    add((bg__made_memory){.base = base, .bytes = bytes});
+    record_owner((bg__memory_owner){.base = base, .bytes = bytes});
 }
 
 void bg__owners_add_event(uintptr_t event)
 {
-    add((bg__made_memory){.base = event, .bytes = 1, .event = true});
+    record_owner((bg__memory_owner){.base = event, .bytes = 1, .event = true});
 }
 
 void bg__owners_remove(uintptr_t base)
@@ -140,19 +140,19 @@ void bg__owners_remove(uintptr_t base)
     if (!owners.on)
         return;
     pthread_mutex_lock(&owners.lock);
-    at = find_place(base);
+    at = find_index(base);
     if (at < owners.count && owners.list[at].base == base)
-        remove_places(at, at + 1);
+        remove_owners(at, at + 1);
     pthread_mutex_unlock(&owners.lock);
 }
 
-bool bg__owners_find(uintptr_t address, bg__made_memory *owner)
+bool bg__owners_find(uintptr_t address, bg__memory_owner *owner)
 {
     bool found;
     size_t at;
 
     pthread_mutex_lock(&owners.lock);
-    at = find_place(address);
+    at = find_index(address);
     found = at < owners.count && owners.list[at].base <= address;
     if (found)
         *owner = owners.list[at];

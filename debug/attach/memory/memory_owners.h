@@ -5,19 +5,19 @@
 #include "debug/attach/stacks/stacks.h"
 
 /* Memory that a driver call has allocated for the program, or an event. */
-typedef struct bg__made_memory {
+typedef struct bg__memory_owner {
     uintptr_t base;
     size_t bytes;
     const bg__stack *made; /* NULL: unknown */
-    unsigned long thread;  /* the thread that has made it (bg__owners_thread) */
+    unsigned long thread;  /* the thread that has made it (bg__owners_thread_number) */
     unsigned long ordinal; /* among the allocations of that stack in that thread, from 0 */
     bool event;            /* it is an event, of one byte */
-} bg__made_memory;
+} bg__memory_owner;
 
 /* Returns the number of the calling thread: threads are numbered in the order of their first call. */
-unsigned long bg__owners_thread(void);
+unsigned long bg__owners_thread_number(void);
 /* Enables the functions below; before that they do nothing. */
-void bg__owners_begin(void);
+void bg__owners_enable(void);
 /* Adds an allocation of the calling thread. It replaces those that it overlaps. */
 void bg__owners_add(uintptr_t base, size_t bytes);
 /* The same for an event. */
@@ -25,6 +25,6 @@ void bg__owners_add_event(uintptr_t event);
 /* The allocation or event at base is about to be freed. */
 void bg__owners_remove(uintptr_t base);
 /* Returns false if no recorded allocation has the address. */
-bool bg__owners_find(uintptr_t address, bg__made_memory *owner);
+bool bg__owners_find(uintptr_t address, bg__memory_owner *owner);
 
 #endif

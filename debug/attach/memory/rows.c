@@ -9,44 +9,44 @@
 
 static struct {
     pthread_mutex_t lock;
-    bg__told_rows *list; /* none overlaps another */
+    bg__batch_rows *list; /* none overlaps another */
     atomic_size_t count;
     size_t capacity;
     atomic_size_t padded; /* entries of the list with padding */
-} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} batch_rows = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_padded(const bg__told_rows *t)
+static bool is_padded(const bg__batch_rows *t)
 {
     return t->floats && t->live < t->rows;
 }
 
 /* The order of the list does not matter. */
-static void remove_one(size_t at)
+static void remove_at_locked(size_t at)
 {
-    atomic_fetch_sub(&told.padded, (size_t)is_padded(&told.list[at]));
-    told.list[at] = told.list[--told.count];
+    atomic_fetch_sub(&batch_rows.padded, (size_t)is_padded(&batch_rows.list[at]));
+    batch_rows.list[at] = batch_rows.list[--batch_rows.count];
 }
 
-static void remove_overlapping(uintptr_t begin, uintptr_t end)
+static void remove_overlapping_locked(uintptr_t begin, uintptr_t end)
 {
-    for (size_t i = told.count; i-- > 0;) {
-        const bg__told_rows *t = &told.list[i];
+    for (size_t i = batch_rows.count; i-- > 0;) {
+        const bg__batch_rows *t = &batch_rows.list[i];
         if (t->base < end && begin < t->base + (size_t)t->rows * t->row)
-            remove_one(i);
+            remove_at_locked(i);
     }
 }
 
-bg_status bg__rows_tell(const bg__told_rows *added)
+bg_status bg__rows_set(const bg__batch_rows *added)
 {
     bg_status status;
 
-    pthread_mutex_lock(&told.lock);
-    remove_overlapping(added->base, added->base + (size_t)added->rows * added->row);
-    BG__TRY(BG__GROW(told.list, (size_t)told.count, told.capacity, "rows of batches"));
-    told.list[told.count++] = *added;
-    atomic_fetch_add(&told.padded, (size_t)is_padded(added));
+    pthread_mutex_lock(&batch_rows.lock);
+    remove_overlapping_locked(added->base, added->base + (size_t)added->rows * added->row);
+    BG__TRY(BG__ARRAY_GROW(batch_rows.list, (size_t)batch_rows.count, batch_rows.capacity, "rows of batches"));
+    batch_rows.list[batch_rows.count++] = *added;
+    atomic_fetch_add(&batch_rows.padded, (size_t)is_padded(added));
 done:
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_unlock(&batch_rows.lock);
     return status;
 }
 
@@ -54,45 +54,45 @@ bool bg__rows_forget(uintptr_t base)
 {
     bool found = false;
 
-    pthread_mutex_lock(&told.lock);
-    for (size_t i = told.count; i-- > 0 && !found;) {
-        found = told.list[i].base == base;
+    pthread_mutex_lock(&batch_rows.lock);
+    for (size_t i = batch_rows.count; i-- > 0 && !found;) {
+        found = batch_rows.list[i].base == base;
         if (found)
-            remove_one(i);
+            remove_at_locked(i);
     }
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_unlock(&batch_rows.lock);
     return found;
 }
 
-void bg__rows_drop(uintptr_t base, size_t bytes)
+void bg__rows_invalidate(uintptr_t base, size_t bytes)
 {
-    if (bytes == 0 || !bg__rows_are_told())
+    if (bytes == 0 || !bg__rows_are_set())
         return;
-    pthread_mutex_lock(&told.lock);
-    remove_overlapping(base, base + bytes);
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_lock(&batch_rows.lock);
+    remove_overlapping_locked(base, base + bytes);
+    pthread_mutex_unlock(&batch_rows.lock);
 }
 
-bool bg__rows_are_told(void)
+bool bg__rows_are_set(void)
 {
-    return atomic_load(&told.count) > 0;
+    return atomic_load(&batch_rows.count) > 0;
 }
 
 bool bg__rows_are_padded(void)
 {
-    return atomic_load(&told.padded) > 0;
+    return atomic_load(&batch_rows.padded) > 0;
 }
 
-bg_status bg__rows_copy(bg__told_rows **list, size_t *count)
+bg_status bg__rows_copy(bg__batch_rows **list, size_t *count)
 {
     bg_status status;
 
-    pthread_mutex_lock(&told.lock);
-    *count = told.count;
-    BG__TRY(BG__ALLOCATE(*list, told.count, "rows of batches"));
-    if (told.count > 0)
-        memcpy(*list, told.list, told.count * sizeof **list);
+    pthread_mutex_lock(&batch_rows.lock);
+    *count = batch_rows.count;
+    BG__TRY(BG__ALLOCATE(*list, batch_rows.count, "rows of batches"));
+    if (batch_rows.count > 0)
+        memcpy(*list, batch_rows.list, batch_rows.count * sizeof **list);
 done:
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_unlock(&batch_rows.lock);
     return status;
 }

@@ -58,7 +58,7 @@ static maker *add_maker(cudaGraphNode_t node)
     return NULL;
 }
 
-void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack)
+void bg__node_record_maker(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack)
 {
     maker *m;
     pthread_mutex_lock(&known.lock);
@@ -85,7 +85,7 @@ const bg__stack *bg__node_maker(cudaGraphNode_t node)
     return stack;
 }
 
-uint64_t bg__node_time(cudaGraphNode_t node)
+uint64_t bg__node_creation_time(cudaGraphNode_t node)
 {
     const maker *m;
     uint64_t time;
@@ -142,7 +142,7 @@ static kernel_op *add_kernel_op(const char *name, size_t bytes)
     return NULL;
 }
 
-static const bg_op *op_of_name(const char *name, size_t bytes)
+static const bg_op *find_or_add_op(const char *name, size_t bytes)
 {
     kernel_op *o;
     pthread_mutex_lock(&known.lock);
@@ -153,13 +153,13 @@ static const bg_op *op_of_name(const char *name, size_t bytes)
     return o != NULL ? &o->op : NULL;
 }
 
-static const bg_op *op_of(const bg__node *node)
+static const bg_op *node_op(const bg__node *node)
 {
     const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin;
     size_t bytes = name != NULL ? bg__kernel_short_name(name, &begin) : 0;
     if (bytes > 0)
-        return op_of_name(begin, bytes);
-    return op_of_name(bg__node_kind(node), strlen(bg__node_kind(node)));
+        return find_or_add_op(begin, bytes);
+    return find_or_add_op(bg__node_kind(node), strlen(bg__node_kind(node)));
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t
 {
     const bg__stack *stack = bg__node_maker(original);
     const bg_site site = stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
-    const bg_op *op = op_of(node);
+    const bg_op *op = node_op(node);
 
     if (op == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the name of a node");
@@ -176,7 +176,7 @@ static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t
 }
 
 /* The caller frees *nodes, also after a failure. */
-static bg_status take_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes, size_t *count)
+static bg_status list_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes, size_t *count)
 {
     bg_status status = BG_OK;
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, count));
@@ -190,24 +190,24 @@ done:
 }
 
 /* Nodes of a clone have the order of the original's nodes (docs/records/capture-rules.md). */
-void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original)
+void bg__nodes_copy_makers(cudaGraph_t copy, cudaGraph_t original)
 {
     cudaGraphNode_t *from = NULL, *to = NULL;
     size_t count = 0, same = 0;
 
-    if (take_nodes(original, &from, &same) == BG_OK && take_nodes(copy, &to, &count) == BG_OK)
+    if (list_nodes(original, &from, &same) == BG_OK && list_nodes(copy, &to, &count) == BG_OK)
         for (size_t i = 0; i < count && i < same; i++)
-            bg__node_made(to[i], 0, bg__node_maker(from[i]));
+            bg__node_record_maker(to[i], 0, bg__node_maker(from[i]));
     free(from);
     free(to);
 }
 
-void bg__nodes_gone(cudaGraph_t graph)
+void bg__nodes_forget_makers(cudaGraph_t graph)
 {
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
 
-    if (take_nodes(graph, &nodes, &count) != BG_OK)
+    if (list_nodes(graph, &nodes, &count) != BG_OK)
         count = 0;
     pthread_mutex_lock(&known.lock);
     for (size_t i = 0; i < count; i++) {
@@ -229,8 +229,8 @@ bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
     bg_status status;
 
     bg__wrapped_clear_calls(graph);
-    BG__TRY(take_nodes(source, &originals, &count));
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(list_nodes(source, &originals, &count));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].parent < 0 && nodes.node[i].place < count)
             BG__TRY(add_call(graph, &nodes.node[i], originals[nodes.node[i].place]));
@@ -249,7 +249,7 @@ char *bg__node_name(cudaGraph_t graph, cudaGraphNode_t node)
 
     BG__TRY(bg_graph_wrap(&wrapped, graph, NULL, "a capture"));
     BG__TRY(bg__node_calls_add(wrapped, graph));
-    BG__TRY(bg__nodes_take(wrapped, &nodes));
+    BG__TRY(bg__nodes_read(wrapped, &nodes));
     for (size_t i = 0; i < nodes.count && name == NULL; i++)
         if (nodes.node[i].handle == node && nodes.node[i].call != NULL)
             name = strdup(nodes.node[i].call->name);

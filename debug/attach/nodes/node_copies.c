@@ -11,7 +11,7 @@
 #include "debug/memory/allocate.h"
 #include "debug/report/report.h"
 
-enum { READ = 256 }; /* number of parameter reads that are kept */
+enum { READS_KEPT = 256 }; /* number of parameter reads that are kept */
 
 /* Launch attributes that are not node parameters, and without which a kernel computes something else. */
 typedef struct attributes {
@@ -31,7 +31,7 @@ static struct {
     struct {
         void **parameters; /* CUDA's own pointer, which identifies the node */
         attributes of;
-    } read[READ];
+    } read[READS_KEPT];
     uint64_t count;
     copy *copies; /* nodes whose originals have attributes */
     atomic_bool used;
@@ -45,26 +45,26 @@ static bool read_attributes(cudaGraphNode_t node, attributes *of)
 
     if (error == cudaSuccess)
         error = cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &together);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     of->cluster = (dim3){cluster.clusterDim.x, cluster.clusterDim.y, cluster.clusterDim.z};
     of->cooperative = together.cooperative != 0;
     return error == cudaSuccess;
 }
 
-static bool has_any(const attributes *a)
+static bool has_attributes(const attributes *a)
 {
     return a->cluster.x > 1 || a->cluster.y > 1 || a->cluster.z > 1 || a->cooperative;
 }
 
-void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+void bg__node_copies_record_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
     attributes of;
 
     if (params->kernelParams == NULL || !read_attributes(node, &of))
         return;
     pthread_mutex_lock(&nodes.lock);
-    nodes.read[nodes.count % READ].parameters = params->kernelParams;
-    nodes.read[nodes.count++ % READ].of = of;
+    nodes.read[nodes.count % READS_KEPT].parameters = params->kernelParams;
+    nodes.read[nodes.count++ % READS_KEPT].of = of;
     pthread_mutex_unlock(&nodes.lock);
     atomic_store(&nodes.used, true);
 }
@@ -72,13 +72,13 @@ void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *param
 /* Searches from the last read back: CUDA may reuse the pointer for another node when the first one is destroyed. */
 static const attributes *find_original(void **parameters)
 {
-    for (uint64_t i = nodes.count; i > 0 && i + READ > nodes.count; i--)
-        if (nodes.read[(i - 1) % READ].parameters == parameters)
-            return &nodes.read[(i - 1) % READ].of;
+    for (uint64_t i = nodes.count; i > 0 && i + READS_KEPT > nodes.count; i--)
+        if (nodes.read[(i - 1) % READS_KEPT].parameters == parameters)
+            return &nodes.read[(i - 1) % READS_KEPT].of;
     return NULL;
 }
 
-static void forget(cudaGraphNode_t node)
+static void forget_copy(cudaGraphNode_t node)
 {
     copy *old;
     HASH_FIND_PTR(nodes.copies, &node, old);
@@ -87,7 +87,7 @@ static void forget(cudaGraphNode_t node)
     free(old);
 }
 
-void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+void bg__node_copies_record_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
     const attributes *original;
     copy *added;
@@ -95,9 +95,9 @@ void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *para
     if (!atomic_load(&nodes.used) || params->kernelParams == NULL)
         return;
     pthread_mutex_lock(&nodes.lock);
-    forget(node); /* a destroyed node may have had the handle */
+    forget_copy(node); /* a destroyed node may have had the handle */
     original = find_original(params->kernelParams);
-    added = original != NULL && has_any(original) ? calloc(1, sizeof *added) : NULL;
+    added = original != NULL && has_attributes(original) ? calloc(1, sizeof *added) : NULL;
     if (added != NULL) { /* without host memory the node is not checked */
         added->node = node;
         added->wanted = *original;
@@ -110,7 +110,7 @@ void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *para
 
 /* ---- the check --------------------------------------------------------------------------------------------------- */
 
-static void report_lost(const bg__node *node, const attributes *wanted, bg_report *report)
+static void report_lost_attribute(const bg__node *node, const attributes *wanted, bg_report *report)
 {
     char cluster[60] = "that its blocks run together (cooperative)";
 
@@ -123,14 +123,14 @@ static void report_lost(const bg__node *node, const attributes *wanted, bg_repor
                    node != NULL && node->call != NULL ? node->call->name : "a kernel node", cluster);
 }
 
-static bool keeps(const attributes *is, const attributes *wanted)
+static bool are_equal(const attributes *is, const attributes *wanted)
 {
     return is->cluster.x == wanted->cluster.x && is->cluster.y == wanted->cluster.y &&
            is->cluster.z == wanted->cluster.z && is->cooperative == wanted->cooperative;
 }
 
 /* Finds by place, since the node of the clone has another handle than the program's node, but the same place. */
-static const bg__node *node_at(const bg__nodes *all, size_t place)
+static const bg__node *find_node_at(const bg__nodes *all, size_t place)
 {
     for (size_t i = 0; i < all->count; i++)
         if (all->node[i].parent < 0 && all->node[i].place == place)
@@ -138,7 +138,7 @@ static const bg__node *node_at(const bg__nodes *all, size_t place)
     return NULL;
 }
 
-static bool find_lost(cudaGraphNode_t node, attributes *wanted)
+static bool is_attribute_lost(cudaGraphNode_t node, attributes *wanted)
 {
     attributes is;
     copy *c;
@@ -148,7 +148,7 @@ static bool find_lost(cudaGraphNode_t node, attributes *wanted)
     if (c != NULL)
         *wanted = c->wanted;
     pthread_mutex_unlock(&nodes.lock);
-    return c != NULL && read_attributes(node, &is) && !keeps(&is, wanted);
+    return c != NULL && read_attributes(node, &is) && !are_equal(&is, wanted);
 }
 
 void bg__node_copies_check(const bg_graph *graph, cudaGraph_t source, bg_report *report)
@@ -166,11 +166,11 @@ void bg__node_copies_check(const bg_graph *graph, cudaGraph_t source, bg_report 
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(source, list, &count));
     for (size_t i = 0; i < count; i++) {
-        if (!find_lost(list[i], &wanted))
+        if (!is_attribute_lost(list[i], &wanted))
             continue;
         if (all.node == NULL)
-            BG__TRY(bg__nodes_take(graph, &all));
-        report_lost(node_at(&all, i), &wanted, report);
+            BG__TRY(bg__nodes_read(graph, &all));
+        report_lost_attribute(find_node_at(&all, i), &wanted, report);
     }
 done:
     if (status != BG_OK)

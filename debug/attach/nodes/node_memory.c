@@ -14,11 +14,11 @@ static const size_t aligned = 256;
 
 typedef enum special { NOT_A_NUMBER, INFINITE, SPECIALS } special;
 
-typedef struct watch {
-    const bg_graph *graph; /* its name may change */
-    bool told[SPECIALS];   /* the first node that wrote them is reported */
-    bool told_input;       /* a node that had NaN before it ran is reported */
-    bool broken;           /* an own call has failed: no more checks, no more dumps */
+typedef struct memory_check {
+    const bg_graph *graph;   /* its name may change */
+    bool reported[SPECIALS]; /* the first node that wrote them is reported */
+    bool reported_input;     /* a node that had NaN before it ran is reported */
+    bool broken;             /* an own call has failed: no more checks, no more dumps */
 
     bg__slow_node slow;
 
@@ -26,14 +26,14 @@ typedef struct watch {
     bg__pieces pieces;
     bg__piece_copy *copies; /* one for each piece */
     size_t copies_capacity;
-    bool taken;
+    bool is_copied;
 
     /* Device memory: a result for each piece, then the copies. */
     char *room;
     size_t room_bytes;
-} watch;
+} memory_check;
 
-static void *result_at(const watch *w, size_t index)
+static void *result_at(const memory_check *w, size_t index)
 {
     return w->room + index * sizeof(bgk_changes);
 }
@@ -45,7 +45,7 @@ static size_t round_up(size_t bytes)
 
 /* ---- before a node ---- */
 
-static void note_refused(bg_report *report, const bg__piece *piece)
+static void report_uncopied(bg_report *report, const bg__piece *piece)
 {
     bg__report_add(
         report, "not-counted", BG_NOTE, NULL, (const void *)piece->block,
@@ -55,7 +55,7 @@ static void note_refused(bg_report *report, const bg__piece *piece)
         piece->block_end - piece->block, (const void *)piece->block, COPIED_MAX);
 }
 
-static bg_status find_limit(const watch *w, size_t *limit)
+static bg_status find_copy_limit(const memory_check *w, size_t *limit)
 {
     size_t free_bytes, total;
     bg_status status = BG_OK;
@@ -67,14 +67,14 @@ done:
 }
 
 /* Chooses the pieces to copy, and their offsets in the room. */
-static bg_status choose(watch *w, bg_report *report, size_t *bytes)
+static bg_status choose_pieces(memory_check *w, bg_report *report, size_t *bytes)
 {
     size_t limit = 0;
     bg_status status;
 
     *bytes = round_up(w->pieces.count * sizeof(bgk_changes));
-    BG__TRY(find_limit(w, &limit));
-    BG__TRY(bg__grow(&w->copies, &w->copies_capacity, w->pieces.count, sizeof *w->copies, "copies of memory"));
+    BG__TRY(find_copy_limit(w, &limit));
+    BG__TRY(bg__array_grow(&w->copies, &w->copies_capacity, w->pieces.count, sizeof *w->copies, "copies of memory"));
     for (size_t i = 0; i < w->pieces.count; i++) {
         const bg__piece *piece = &w->pieces.list[i];
         size_t size = piece->end - piece->begin;
@@ -82,13 +82,13 @@ static bg_status choose(watch *w, bg_report *report, size_t *bytes)
         if (w->copies[i].there)
             *bytes += round_up(size);
         else
-            note_refused(report, piece);
+            report_uncopied(report, piece);
     }
 done:
     return status;
 }
 
-static bg_status make_room(watch *w, size_t bytes)
+static bg_status grow_room(memory_check *w, size_t bytes)
 {
     bg_status status = BG_OK;
     if (w->room_bytes >= bytes)
@@ -102,16 +102,16 @@ done:
     return status;
 }
 
-static bg_status take(watch *w, const bg__node *node, bg_report *report, cudaStream_t stream)
+static bg_status copy_pieces(memory_check *w, const bg__node *node, bg_report *report, cudaStream_t stream)
 {
     size_t bytes;
     bg_status status;
 
-    BG__TRY(bg__pieces_take(&w->pieces, node));
+    BG__TRY(bg__pieces_collect(&w->pieces, node));
     if (w->pieces.count == 0)
         return BG_OK;
-    BG__TRY(choose(w, report, &bytes));
-    BG__TRY(make_room(w, bytes));
+    BG__TRY(choose_pieces(w, report, &bytes));
+    BG__TRY(grow_room(w, bytes));
     for (size_t i = 0; i < w->pieces.count; i++) {
         const bg__piece *piece = &w->pieces.list[i];
         w->copies[i].data = w->room + w->copies[i].offset;
@@ -119,14 +119,14 @@ static bg_status take(watch *w, const bg__node *node, bg_report *report, cudaStr
             BG__TRY_CUDA(cudaMemcpyAsync(w->copies[i].data, (const void *)piece->begin, piece->end - piece->begin,
                                          cudaMemcpyDefault, stream));
     }
-    w->taken = true;
+    w->is_copied = true;
 done:
     return status;
 }
 
 /* ---- after a node ---- */
 
-static bg_status count_changes(watch *w, cudaStream_t stream)
+static bg_status count_changes(memory_check *w, cudaStream_t stream)
 {
     const bgk_changes none = bgk_changes_none();
     bg_status status = BG_OK;
@@ -152,7 +152,8 @@ typedef struct found {
     uintptr_t address;
 } found;
 
-static bg_status find_before(const watch *w, size_t index, special which, found *held, cudaStream_t stream)
+static bg_status find_special_before(const memory_check *w, size_t index, special which, found *held,
+                                     cudaStream_t stream)
 {
     const bg__piece *piece = &w->pieces.list[index];
     const void *from = w->copies[index].there ? w->copies[index].data : (const void *)piece->begin;
@@ -177,7 +178,8 @@ done:
 
 /* Any NaN of that format in its input acquits the node, whatever is around it: garbage makes a sum NaN, too. Formats of
  * 16 bits are skipped: many integers, and halves of other numbers, look like NaN there. */
-static bg_status find_any(const watch *w, size_t index, bgk_float format, found *held, cudaStream_t stream)
+static bg_status find_nan_before(const memory_check *w, size_t index, bgk_float format, found *held,
+                                 cudaStream_t stream)
 {
     const bg__piece *piece = &w->pieces.list[index];
     const void *from = w->copies[index].there ? w->copies[index].data : (const void *)piece->begin;
@@ -197,18 +199,19 @@ done:
     return status;
 }
 
-/* written: the piece in which the node wrote them. find_any skips it, since a node mostly overwrites it unread. */
-static bg_status find_input(const watch *w, special which, size_t written, bgk_float format, found *held,
-                            cudaStream_t stream)
+/* written: the piece in which the node wrote them. find_nan_before skips it, since a node mostly overwrites it unread.
+ */
+static bg_status find_special_input(const memory_check *w, special which, size_t written, bgk_float format, found *held,
+                                    cudaStream_t stream)
 {
     bg_status status = BG_OK;
     held->piece = NULL;
     for (size_t i = 0; i < w->pieces.count && held->piece == NULL; i++) {
         if (w->pieces.list[i].elements.source == BG__ELEMENTS_OTHER)
             continue;
-        BG__TRY(find_before(w, i, which, held, stream));
+        BG__TRY(find_special_before(w, i, which, held, stream));
         if (held->piece == NULL && which == NOT_A_NUMBER && i != written)
-            BG__TRY(find_any(w, i, format, held, stream));
+            BG__TRY(find_nan_before(w, i, format, held, stream));
     }
 done:
     return status;
@@ -245,7 +248,7 @@ static void report_origin(const run *r, const bg__piece *piece, const bgk_words 
     bg__step_kernel kernel;
     char place[300], launch[1200];
 
-    bg__step_describe(r->node, &kernel);
+    bg__step_kernel_read(r->node, &kernel);
     bg__report_add(
         r->report, inf ? "inf-origin" : "nan-origin", inf ? BG_NOTE : BG_WARNING, r->node->call, (const void *)address,
         inf ? "ignore it for a mask of -inf; else look at what the node computes"
@@ -253,7 +256,8 @@ static void report_origin(const run *r, const bg__piece *piece, const bgk_words 
         "%s wrote %llu %s of type %s, the first at %p (%s); the memory that its parameters point to held none "
         "before%s",
         r->text, inf ? words->inf : nan, inf ? "infinities" : "NaN", bg__elements_text(&piece->elements, format),
-        (const void *)address, place_text(piece, place, sizeof place), bg__step_launch(&kernel, launch, sizeof launch));
+        (const void *)address, place_text(piece, place, sizeof place),
+        bg__step_kernel_text(&kernel, launch, sizeof launch));
 }
 
 static void report_input(const run *r, const bg__piece *piece, const bgk_words *words, bgk_float format,
@@ -271,10 +275,10 @@ static void report_input(const run *r, const bg__piece *piece, const bgk_words *
 }
 
 /* The first piece in which the node wrote such numbers decides: those in other pieces come from this node, too. */
-static bg_status look_for(watch *w, const run *r, special which)
+static bg_status report_first_special(memory_check *w, const run *r, special which)
 {
     bg_status status = BG_OK;
-    for (size_t i = 0; i < w->pieces.count && !w->told[which]; i++) {
+    for (size_t i = 0; i < w->pieces.count && !w->reported[which]; i++) {
         const bg__piece *piece = &w->pieces.list[i];
         const bg__piece_copy *copy = &w->copies[i];
         bgk_float format;
@@ -282,13 +286,13 @@ static bg_status look_for(watch *w, const run *r, special which)
         if (!copy->there || copy->changes.end == 0 ||
             !bg__elements_find(&piece->elements, &copy->changes, which == NOT_A_NUMBER, &format))
             continue;
-        BG__TRY(find_input(w, which, i, format, &held, r->stream));
+        BG__TRY(find_special_input(w, which, i, format, &held, r->stream));
         if (held.piece == NULL) {
             report_origin(r, piece, &copy->changes.words[format], format, which);
-            w->told[which] = true;
-        } else if (which == NOT_A_NUMBER && !w->told_input) {
+            w->reported[which] = true;
+        } else if (which == NOT_A_NUMBER && !w->reported_input) {
             report_input(r, piece, &copy->changes.words[format], format, &held);
-            w->told_input = true;
+            w->reported_input = true;
         }
         break;
     }
@@ -296,35 +300,35 @@ done:
     return status;
 }
 
-static bg_status look(watch *w, const run *r)
+static bg_status check_node(memory_check *w, const run *r)
 {
     bg_status status = BG_OK;
 
-    if (w->taken) {
+    if (w->is_copied) {
         BG__TRY(count_changes(w, r->stream));
         for (special which = NOT_A_NUMBER; which < SPECIALS; which++)
-            BG__TRY(look_for(w, r, which));
+            BG__TRY(report_first_special(w, r, which));
     }
 done:
     return status;
 }
 
-static void write_dump(const watch *w, const run *r, bg__dump *dump)
+static void write_dump(const memory_check *w, const run *r, bg__dump *dump)
 {
     const char *why = "its memory is not looked at any more";
     if (!w->broken) {
-        if (bg__node_dump(dump, r->node, r->text, &w->pieces, w->taken ? w->copies : NULL, r->stream) == BG_OK)
+        if (bg__node_dump(dump, r->node, r->text, &w->pieces, w->is_copied ? w->copies : NULL, r->stream) == BG_OK)
             return;
         why = bg_last_error();
     }
     bg__dump_give_up(dump);
-    bg__dump_note(r->report, r->node->call, why);
+    bg__dump_report_missing(r->report, r->node->call, why);
 }
 
 /* ---- around each node ---- */
 
 /* Ends the checks after an error. The program's launch goes on. */
-static void give_up(watch *w, const bg__node *node, bg_report *report, bg_status status)
+static void stop_after_error(memory_check *w, const bg__node *node, bg_report *report, bg_status status)
 {
     if (status == BG_OK)
         return;
@@ -335,78 +339,79 @@ static void give_up(watch *w, const bg__node *node, bg_report *report, bg_status
                    bg_last_error());
 }
 
-static void copy_memory(watch *w, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
+static void copy_memory(memory_check *w, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
 
-    w->taken = false;
+    w->is_copied = false;
     w->pieces.count = 0;
-    if (w->broken || node->type != cudaGraphNodeTypeKernel || (w->told[NOT_A_NUMBER] && w->told[INFINITE] && !dumps))
+    if (w->broken || node->type != cudaGraphNodeTypeKernel ||
+        (w->reported[NOT_A_NUMBER] && w->reported[INFINITE] && !dumps))
         return;
-    BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(take(w, node, report, stream));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
+    BG__TRY(copy_pieces(w, node, report, stream));
 done:
-    bg__relax_end(relaxed);
-    give_up(w, node, report, status);
+    bg__relaxed_mode_end(relaxed);
+    stop_after_error(w, node, report, status);
 }
 
 static void before_node(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
 {
-    watch *w = user;
+    memory_check *w = user;
     copy_memory(w, node, report, dumps, stream);
-    bg__slow_node_set(&w->slow, node);
+    bg__slow_node_set_running(&w->slow, node);
 }
 
 static void after_node(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
                        cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     const run r = {node, text, report, stream};
-    watch *w = user;
+    memory_check *w = user;
     bg_status status;
 
-    bg__slow_node_set(&w->slow, NULL);
+    bg__slow_node_set_running(&w->slow, NULL);
     if (dump != NULL && bg__dump_is_given_up(dump))
         dump = NULL;
     if (w->broken && dump == NULL)
         return;
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     if (!w->broken)
-        BG__TRY(look(w, &r));
+        BG__TRY(check_node(w, &r));
 done:
     if (!w->broken)
-        give_up(w, node, report, status);
+        stop_after_error(w, node, report, status);
     if (dump != NULL)
         write_dump(w, &r, dump);
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
 }
 
 /* Frees the room, so that the program has the memory between launches. */
-static void rest(void *user)
+static void release_between_launches(void *user)
 {
-    watch *w = user;
-    bg__slow_node_rest(&w->slow);
+    memory_check *w = user;
+    bg__slow_node_stop(&w->slow);
     bg__device_free(w->room);
     w->room = NULL;
     w->room_bytes = 0;
 }
 
-static void free_watch(void *user)
+static void free_memory_check(void *user)
 {
-    watch *w = user;
-    rest(w);
+    memory_check *w = user;
+    release_between_launches(w);
     bg__slow_node_free(&w->slow);
     bg__pieces_free(&w->pieces);
     free(w->copies);
     free(w);
 }
 
-bg_status bg__node_memory_watch(bg_graph *graph)
+bg_status bg__node_memory_check_steps(bg_graph *graph)
 {
-    bg__node_watcher watcher = {before_node, after_node, rest, free_watch, NULL};
+    bg__node_observer watcher = {before_node, after_node, release_between_launches, free_memory_check, NULL};
     bg_status status;
-    watch *w;
+    memory_check *w;
 
     if (!bg__stepping_is_on(graph))
         return BG_OK;
@@ -416,7 +421,7 @@ bg_status bg__node_memory_watch(bg_graph *graph)
     w->graph = graph;
     BG__TRY(bg__slow_node_create(&w->slow, graph));
     watcher.user = w;
-    bg__stepping_watch(graph, &watcher);
+    bg__stepping_set_observer(graph, &watcher);
     w = NULL;
 done:
     free(w);

@@ -7,6 +7,6 @@
 
 /* Copies a node's memory before the node runs, and compares it afterwards, on the device. Does nothing for a graph that
  * is not stepped. Errors: OUT_OF_MEMORY. */
-bg_status bg__node_memory_watch(bg_graph *graph);
+bg_status bg__node_memory_check_steps(bg_graph *graph);
 
 #endif

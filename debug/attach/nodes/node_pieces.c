@@ -11,18 +11,18 @@ enum { WORD = 8 };
 /* Adjacent mappings belong to one block, up to this many bytes on either side of a pointer. */
 static const size_t MAPPED_MAX = (size_t)1 << 30;
 
-typedef struct taking {
+typedef struct piece_collector {
     const bg__node *node;
     bg__allocations driver; /* for queries; it is empty */
     PFN_cuMemGetAddressRange_v3020 range;
     int device;
     bg__pieces found; /* one piece for each pointer, at begin */
     bool elsewhere;   /* some pointers point to memory of another device */
-} taking;
+} piece_collector;
 
 /* ---- blocks ---- */
 
-static bg__memory_kind kind_of(const struct cudaPointerAttributes *a, uintptr_t address, int device)
+static bg__memory_kind kind_of_attributes(const struct cudaPointerAttributes *a, uintptr_t address, int device)
 {
     if (a->type == cudaMemoryTypeUnregistered || (uintptr_t)a->devicePointer != address)
         return BG__MEMORY_NONE;
@@ -38,11 +38,11 @@ bg_status bg__memory_kind_of(uintptr_t address, int device, bg__memory_kind *kin
     bg_status status = BG_OK;
 
     *kind = BG__MEMORY_NONE;
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     if (error == cudaErrorInvalidValue) /* CUDA does not know it */
         return BG_OK;
     BG__TRY_CUDA(error);
-    *kind = kind_of(&a, address, device);
+    *kind = kind_of_attributes(&a, address, device);
 done:
     return status;
 }
@@ -51,12 +51,12 @@ bool bg__memory_is_pageable(const void *address)
 {
     struct cudaPointerAttributes about;
     cudaError_t error = cudaPointerGetAttributes(&about, address);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error != cudaSuccess || about.type == cudaMemoryTypeUnregistered;
 }
 
 /* A pool may grow by mappings into one reserved range of addresses, and its tensors may cross them. */
-static bg_status widen(const taking *t, uintptr_t address, bg__allocation *block)
+static bg_status widen_block(const piece_collector *t, uintptr_t address, bg__allocation *block)
 {
     bg__allocation next;
     CUdeviceptr base = 0;
@@ -84,9 +84,9 @@ done:
 
 /* ---- pointers ---- */
 
-static bg_status add_pointer(void *user, const bg__held *held)
+static bg_status add_pointer(void *user, const bg__node_pointer *held)
 {
-    taking *t = user;
+    piece_collector *t = user;
     const bg__kernel *kernel = t->node->kernel;
     bg__piece piece = {.begin = held->address, .pointer = held->address};
     uintptr_t inside = held->address;
@@ -103,13 +103,13 @@ static bg_status add_pointer(void *user, const bg__held *held)
     t->elsewhere |= kind == BG__MEMORY_ELSEWHERE;
     if (kind != BG__MEMORY_HERE && kind != BG__MEMORY_HOST)
         return BG_OK;
-    BG__TRY(widen(t, inside, &block));
+    BG__TRY(widen_block(t, inside, &block));
     piece.block = block.base;
     piece.block_end = block.base + block.bytes;
-    bg__block_narrow(inside, &piece.block, &piece.block_end);
-    bg__held_text(held, piece.held, sizeof piece.held);
-    piece.elements = bg__elements_of(kernel->name, held->alone ? held->parameter : -1, kernel->parameter_count);
-    BG__TRY(BG__GROW(t->found.list, t->found.count, t->found.capacity, "pointers of a node"));
+    bg__block_narrow_range(inside, &piece.block, &piece.block_end);
+    bg__node_pointer_text(held, piece.held, sizeof piece.held);
+    piece.elements = bg__elements_parse(kernel->name, held->alone ? held->parameter : -1, kernel->parameter_count);
+    BG__TRY(BG__ARRAY_GROW(t->found.list, t->found.count, t->found.capacity, "pointers of a node"));
     t->found.list[t->found.count++] = piece;
 done:
     return status;
@@ -159,13 +159,13 @@ static bg_status add_piece(bg__pieces *pieces, bg__piece piece, uintptr_t begin,
     piece.end = end;
     if (piece.begin >= piece.end)
         return BG_OK;
-    BG__TRY(BG__GROW(pieces->list, pieces->count, pieces->capacity, "memory of a node"));
+    BG__TRY(BG__ARRAY_GROW(pieces->list, pieces->count, pieces->capacity, "memory of a node"));
     pieces->list[pieces->count++] = piece;
 done:
     return status;
 }
 
-static bg_status cut(bg__pieces *pieces, const taking *t)
+static bg_status cut_blocks(bg__pieces *pieces, const piece_collector *t)
 {
     const bg__pieces *found = &t->found;
     bg_status status = BG_OK;
@@ -176,7 +176,7 @@ static bg_status cut(bg__pieces *pieces, const taking *t)
         uintptr_t end = next != NULL && next->block == piece.block ? next->begin / WORD * WORD : piece.block_end;
         if (i == 0 || found->list[i - 1].block != piece.block) {
             bg__piece front = {.block = piece.block, .block_end = piece.block_end};
-            front.elements = bg__elements_of(t->node->kernel->name, -1, t->node->kernel->parameter_count);
+            front.elements = bg__elements_parse(t->node->kernel->name, -1, t->node->kernel->parameter_count);
             BG__TRY(add_piece(pieces, front, piece.block, piece.begin / WORD * WORD));
         }
         if (next != NULL && next->begin == piece.begin) { /* the next one has the same pointer, and gets the piece */
@@ -189,26 +189,26 @@ done:
     return status;
 }
 
-bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node)
+bg_status bg__pieces_collect(bg__pieces *pieces, const bg__node *node)
 {
     bool elsewhere;
-    return bg__pieces_take_here(pieces, node, &elsewhere);
+    return bg__pieces_collect_here(pieces, node, &elsewhere);
 }
 
-bg_status bg__pieces_take_here(bg__pieces *pieces, const bg__node *node, bool *elsewhere)
+bg_status bg__pieces_collect_here(bg__pieces *pieces, const bg__node *node, bool *elsewhere)
 {
-    taking t = {.node = node};
+    piece_collector t = {.node = node};
     bg_status status;
 
     pieces->count = 0;
     BG__TRY(bg__allocations_init(&t.driver));
-    BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&t.range));
+    BG__TRY(bg__driver_get_entry_point("cuMemGetAddressRange", 3020, (void *)&t.range));
     BG__TRY_CUDA(cudaGetDevice(&t.device));
-    BG__TRY(bg__node_addresses(node, add_pointer, &t));
+    BG__TRY(bg__node_visit_pointers(node, add_pointer, &t));
     if (t.found.count > 0)
         qsort(t.found.list, t.found.count, sizeof *t.found.list, compare_pieces);
     join_blocks(&t.found);
-    BG__TRY(cut(pieces, &t));
+    BG__TRY(cut_blocks(pieces, &t));
 done:
     *elsewhere = t.elsewhere;
     free(t.found.list);

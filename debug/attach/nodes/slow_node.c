@@ -4,24 +4,24 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { LONG = 10 }; /* seconds */
+enum { SLOW_SECONDS = 10 }; /* seconds */
 
 static struct timespec next_limit(void)
 {
     struct timespec at;
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += LONG;
+    at.tv_sec += SLOW_SECONDS;
     return at;
 }
 
-static bool is_over(const struct timespec *limit)
+static bool is_past(const struct timespec *limit)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec > limit->tv_sec || (now.tv_sec == limit->tv_sec && now.tv_nsec >= limit->tv_nsec);
 }
 
-static void tell(const bg__slow_node *slow)
+static void warn_slow(const bg__slow_node *slow)
 {
     const bg__call *call = slow->node->call;
     const char *file = call != NULL ? call->site.file : NULL;
@@ -33,23 +33,23 @@ static void tell(const bg__slow_node *slow)
         "--attach: step of %s waits for %s%s%s%s, for more than %d s now. If it waits for what the program does after "
         "its launch, it never ends: leave this graph out (--graphs)",
         bg__graph_name(slow->graph), call != NULL ? call->name : bg__node_kind(slow->node), file != NULL ? " at " : "",
-        file != NULL ? file : "", line, LONG);
+        file != NULL ? file : "", line, SLOW_SECONDS);
 }
 
 /* The thread is not woken for each node: it wakes when the last limit that it has seen is over. */
-static void *look(void *user)
+static void *run_watchdog(void *user)
 {
     bg__slow_node *slow = user;
 
     pthread_mutex_lock(&slow->lock);
-    while (!slow->end && !slow->told) {
+    while (!slow->end && !slow->warned) {
         struct timespec limit = slow->until;
         if (pthread_cond_clockwait(&slow->ended, &slow->lock, CLOCK_MONOTONIC, &limit) != ETIMEDOUT ||
-            !is_over(&slow->until))
+            !is_past(&slow->until))
             continue;
-        slow->told = slow->node != NULL;
-        if (slow->told)
-            tell(slow);
+        slow->warned = slow->node != NULL;
+        if (slow->warned)
+            warn_slow(slow);
         slow->until = next_limit();
     }
     pthread_mutex_unlock(&slow->lock);
@@ -68,7 +68,7 @@ bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph)
 }
 
 /* If the thread cannot be created, only a warning is lost. */
-static void begin(bg__slow_node *slow)
+static void start_watchdog(bg__slow_node *slow)
 {
     sigset_t all, before;
 
@@ -77,14 +77,14 @@ static void begin(bg__slow_node *slow)
     slow->until = next_limit();
     (void)sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* this thread must not get the program's signals */
-    slow->running = pthread_create(&slow->thread, NULL, look, slow) == 0;
+    slow->running = pthread_create(&slow->thread, NULL, run_watchdog, slow) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void bg__slow_node_set(bg__slow_node *slow, const bg__node *node)
+void bg__slow_node_set_running(bg__slow_node *slow, const bg__node *node)
 {
-    if (!slow->running && node != NULL && !slow->told)
-        begin(slow);
+    if (!slow->running && node != NULL && !slow->warned)
+        start_watchdog(slow);
     if (!slow->running || slow->process != getpid())
         return;
     pthread_mutex_lock(&slow->lock);
@@ -93,7 +93,7 @@ void bg__slow_node_set(bg__slow_node *slow, const bg__node *node)
     pthread_mutex_unlock(&slow->lock);
 }
 
-void bg__slow_node_rest(bg__slow_node *slow)
+void bg__slow_node_stop(bg__slow_node *slow)
 {
     if (!slow->running || slow->process != getpid())
         return;
@@ -108,7 +108,7 @@ void bg__slow_node_rest(bg__slow_node *slow)
 
 void bg__slow_node_free(bg__slow_node *slow)
 {
-    bg__slow_node_rest(slow);
+    bg__slow_node_stop(slow);
     if (slow->running) /* a forked child: the parent's thread may have had the lock */
         return;
     pthread_cond_destroy(&slow->ended);

@@ -13,7 +13,7 @@ typedef struct bg__slow_node {
     pthread_t thread;
     bool running;
     pid_t process; /* the process that has the thread; a forked child has none */
-    bool told;     /* one warning for each graph */
+    bool warned;   /* one warning for each graph */
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool end;
@@ -24,9 +24,9 @@ typedef struct bg__slow_node {
 /* Errors: OUT_OF_MEMORY. */
 bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph);
 /* node runs from now on; NULL: none does. */
-void bg__slow_node_set(bg__slow_node *slow, const bg__node *node);
+void bg__slow_node_set_running(bg__slow_node *slow, const bg__node *node);
 /* Ends the thread. Call it after the last node of a launch. */
-void bg__slow_node_rest(bg__slow_node *slow);
+void bg__slow_node_stop(bg__slow_node *slow);
 void bg__slow_node_free(bg__slow_node *slow);
 
 #endif

@@ -7,22 +7,22 @@
 #include <string.h>
 
 /* A finding that was reported, by kind, subject and place: a program that repeats it in a loop gets it once. */
-typedef struct said {
-    struct said *next;
+typedef struct reported_key {
+    struct reported_key *next;
     char key[];
-} said;
+} reported_key;
 
 static struct {
     pthread_mutex_t lock;
-    said *list;
+    reported_key *list;
 } findings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Returns true when out of host memory, too: a loop would otherwise report the finding in each iteration. */
-static bool is_said(const char *kind, const char *subject, bg_site site)
+static bool is_reported(const char *kind, const char *subject, bg_site site)
 {
     char *key = NULL;
     bool known = asprintf(&key, "%s %s %s:%d", kind, subject, site.file != NULL ? site.file : "", site.line) < 0;
-    said *s;
+    reported_key *s;
 
     if (known)
         return true;
@@ -40,8 +40,8 @@ static bool is_said(const char *kind, const char *subject, bg_site site)
     return s == NULL;
 }
 
-void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
-                          const char *message)
+void bg__attach_report_call(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
+                            const char *message)
 {
     bg_report *report = NULL;
     int told = 0;
@@ -51,22 +51,22 @@ void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call
         return;
     }
     bg__report_add(report, kind, severity, place, NULL, advice, "%s", message);
-    bg__found_tell(report, &told);
-    bg__found_leave(report, 0);
+    bg__report_publish_new(report, &told);
+    bg__report_queue(report, 0);
 }
 
-void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
-                       const bg__stack *at, const char *advice, const char *message)
+void bg__attach_report_once(const char *kind, bg_severity severity, const char *subject, const char *call,
+                            const bg__stack *at, const char *advice, const char *message)
 {
-    bg__attach_report_site(kind, severity, subject, call, at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0}, advice,
-                           message);
+    bg__attach_report_once_at(kind, severity, subject, call, at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0},
+                              advice, message);
 }
 
-void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
-                            const char *advice, const char *message)
+void bg__attach_report_once_at(const char *kind, bg_severity severity, const char *subject, const char *call,
+                               bg_site site, const char *advice, const char *message)
 {
     const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* name is only read */
 
-    if (!is_said(kind, subject, site))
-        bg__attach_report_at(kind, severity, &place, advice, message);
+    if (!is_reported(kind, subject, site))
+        bg__attach_report_call(kind, severity, &place, advice, message);
 }

@@ -8,12 +8,12 @@
 
 /* Prints a finding and writes it for the command, once for each kind, subject and place. call: what the place calls;
  * NULL: the message says it. */
-void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
-                       const bg__stack *at, const char *advice, const char *message);
-void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
-                            const char *advice, const char *message);
+void bg__attach_report_once(const char *kind, bg_severity severity, const char *subject, const char *call,
+                            const bg__stack *at, const char *advice, const char *message);
+void bg__attach_report_once_at(const char *kind, bg_severity severity, const char *subject, const char *call,
+                               bg_site site, const char *advice, const char *message);
 /* Prints and writes a finding about a node, each time. */
-void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
-                          const char *message);
+void bg__attach_report_call(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
+                            const char *message);
 
 #endif

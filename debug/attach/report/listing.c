@@ -7,7 +7,7 @@
 #include "debug/files/json.h"
 
 /* Adds {"name": NAME, "count": 1}, or increments the count of that name. */
-static bool count_call(cJSON *list, const char *name)
+static bool count_op(cJSON *list, const char *name)
 {
     cJSON *item, *count;
     cJSON_ArrayForEach(item, list)
@@ -23,7 +23,7 @@ static bool count_call(cJSON *list, const char *name)
            cJSON_AddNumberToObject(item, "count", 1) != NULL;
 }
 
-static bool add_lines(cJSON *list, const char *text)
+static bool add_line_items(cJSON *list, const char *text)
 {
     while (list != NULL && *text != '\0') {
         size_t bytes = strcspn(text, "\n");
@@ -39,12 +39,13 @@ static bool add_lines(cJSON *list, const char *text)
     return list != NULL;
 }
 
-bool bg__listing_add_lines(cJSON *object, const char *name, const char *text)
+bool bg__graph_row_add_lines(cJSON *object, const char *name, const char *text)
 {
-    return add_lines(cJSON_AddArrayToObject(object, name), text);
+    return add_line_items(cJSON_AddArrayToObject(object, name), text);
 }
 
-static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, const bg__stack *made, size_t memory)
+static bool fill_graph_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, const bg__stack *made,
+                           size_t memory)
 {
     cJSON *ops;
     if (cJSON_AddStringToObject(row, "name", bg__graph_name(graph)) == NULL ||
@@ -54,20 +55,20 @@ static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, 
         return false;
     ops = cJSON_AddArrayToObject(row, "ops");
     for (size_t i = 0; ops != NULL && i < nodes->count; i++)
-        if (nodes->node[i].call != NULL && !count_call(ops, nodes->node[i].call->op->name))
+        if (nodes->node[i].call != NULL && !count_op(ops, nodes->node[i].call->op->name))
             return false;
-    return ops != NULL && (made == NULL || bg__listing_add_lines(row, "stack", bg__stack_text(made)));
+    return ops != NULL && (made == NULL || bg__graph_row_add_lines(row, "stack", bg__stack_text(made)));
 }
 
-bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory)
+bg_status bg__graph_row_create(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory)
 {
     bg__nodes nodes = {.node = NULL};
     cJSON *made_row = NULL;
     bg_status status;
 
-    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_read(graph, &nodes));
     made_row = cJSON_CreateObject();
-    if (made_row == NULL || !fill_row(made_row, graph, &nodes, made, memory))
+    if (made_row == NULL || !fill_graph_row(made_row, graph, &nodes, made, memory))
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of graphs");
     *row = made_row;
     made_row = NULL;
@@ -77,7 +78,7 @@ done:
     return status;
 }
 
-void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
+void bg__graph_row_set_counts(cJSON *row, uint64_t launches, uint64_t updates)
 {
     if (row == NULL)
         return;
@@ -95,7 +96,7 @@ static void set_number(cJSON *row, const char *name, double number)
         cJSON_AddNumberToObject(row, name, number);
 }
 
-void bg__listing_count_outside(cJSON *row, size_t nodes, uint64_t split, uint64_t outside)
+void bg__graph_row_set_outside_counts(cJSON *row, size_t nodes, uint64_t split, uint64_t outside)
 {
     if (row == NULL || nodes == 0)
         return;
@@ -104,7 +105,7 @@ void bg__listing_count_outside(cJSON *row, size_t nodes, uint64_t split, uint64_
     set_number(row, "outside_launches", (double)outside);
 }
 
-void bg__listing_name(cJSON *row, const char *name)
+void bg__graph_row_set_name(cJSON *row, const char *name)
 {
     cJSON *text = row != NULL ? cJSON_CreateString(name) : NULL;
     if (text != NULL && !cJSON_ReplaceItemInObjectCaseSensitive(row, "name", text))
@@ -113,7 +114,7 @@ void bg__listing_name(cJSON *row, const char *name)
 
 /* ---- graphs that are gone -------------------------------------------------------------------------------------- */
 
-static void add_numbers(cJSON *to, const cJSON *from)
+static void add_counts(cJSON *to, const cJSON *from)
 {
     static const char *const names[] = {"launches", "updates", "split_launches", "outside_launches"};
     cJSON *alike = cJSON_GetObjectItemCaseSensitive(to, "alike");
@@ -130,17 +131,17 @@ static void add_numbers(cJSON *to, const cJSON *from)
         cJSON_AddNumberToObject(to, "alike", 1);
 }
 
-static bg__ended *find_ended(bg__ended *list, const struct bg__alike *key)
+static bg__ended_graph *find_ended_graph(bg__ended_graph *list, const struct bg__ended_graph_key *key)
 {
-    bg__ended *e;
+    bg__ended_graph *e;
     HASH_FIND(hh, list, key, sizeof *key, e);
     return e;
 }
 
 /* NULL: out of host memory. */
-static bg__ended *add_ended(bg__ended **list, const struct bg__alike *key)
+static bg__ended_graph *add_ended_graph(bg__ended_graph **list, const struct bg__ended_graph_key *key)
 {
-    bg__ended *e = calloc(1, sizeof *e);
+    bg__ended_graph *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
     e->key = *key;
@@ -151,11 +152,11 @@ static bg__ended *add_ended(bg__ended **list, const struct bg__alike *key)
     return NULL;
 }
 
-void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made)
+void bg__ended_graphs_add(bg__ended_graph **list, cJSON *row, const bg__stack *made)
 {
-    struct bg__alike key;
+    struct bg__ended_graph_key key;
     const char *name;
-    bg__ended *e;
+    bg__ended_graph *e;
 
     if (row == NULL)
         return;
@@ -164,14 +165,14 @@ void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made)
     key.nodes = (size_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "nodes"));
     name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "name"));
     snprintf(key.name, sizeof key.name, "%.*s", (int)strcspn(name, "#"), name);
-    e = find_ended(*list, &key);
+    e = find_ended_graph(*list, &key);
     if (e == NULL)
-        e = add_ended(list, &key);
+        e = add_ended_graph(list, &key);
     if (e != NULL && e->row == NULL) {
         e->row = row;
         return;
     }
     if (e != NULL)
-        add_numbers(e->row, row);
+        add_counts(e->row, row);
     cJSON_Delete(row);
 }

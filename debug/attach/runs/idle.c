@@ -35,7 +35,7 @@ static void *wait_for_device(void *user)
     cudaError_t error;
     bool left;
 
-    bg__book_own_thread();
+    bg__graph_table_exclude_thread();
     error = (cudaError_t)w->set(w->context);
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
@@ -61,8 +61,8 @@ static bg_status create(waiting **made)
     *made = NULL;
     if (w == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for waiting for the device");
-    BG__TRY(bg__driver_entry("cuCtxGetCurrent", 4000, (void *)&get));
-    BG__TRY(bg__driver_entry("cuCtxSetCurrent", 4000, (void *)&w->set));
+    BG__TRY(bg__driver_get_entry_point("cuCtxGetCurrent", 4000, (void *)&get));
+    BG__TRY(bg__driver_get_entry_point("cuCtxSetCurrent", 4000, (void *)&w->set));
     BG__TRY_DRIVER("cuCtxGetCurrent", get(&w->context));
     if (pthread_mutex_init(&w->lock, NULL) != 0)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for waiting for the device");

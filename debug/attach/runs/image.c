@@ -32,10 +32,10 @@ done:
 
 static bg_status take_reach(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
 {
-    bg__reached reached = {0};
+    bg__reachable reached = {0};
     bg_status status;
 
-    BG__TRY(bg__reached_take(&reached, nodes, stream));
+    BG__TRY(bg__reachable_collect(&reached, nodes, stream));
     memcpy(image->obstacle, reached.obstacle, sizeof image->obstacle);
     BG__TRY(bg__spans_add_all(&image->reach, &reached.memory));
     BG__TRY(add_watched(image, &reached.host));
@@ -46,17 +46,17 @@ static bg_status take_reach(bg__image *image, const bg__nodes *nodes, cudaStream
             "it has host functions or records events, and its kernels reach pinned host memory, which would not be "
             "restored");
 done:
-    bg__reached_free(&reached);
+    bg__reachable_free(&reached);
     return status;
 }
 
 bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool idle;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY(bg__wait_until_idle(&idle)); /* other streams may still write what is restored later */
     if (!idle)
         snprintf(
@@ -69,10 +69,10 @@ bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t 
     if (image->obstacle[0] != '\0')
         goto done;
     image->page = bg__spans_bytes(&image->reach) <= SMALL_REACH ? SMALL_PAGE : LARGE_PAGE;
-    BG__TRY(bg__digests_take(&image->digests, &image->reach, image->page, stream));
-    BG__TRY(bg__digests_take(&image->around, &image->watched, LARGE_PAGE, stream));
+    BG__TRY(bg__digests_compute(&image->digests, &image->reach, image->page, stream));
+    BG__TRY(bg__digests_compute(&image->around, &image->watched, LARGE_PAGE, stream));
 done:
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }
 
@@ -99,7 +99,7 @@ bg_status bg__image_changed_blocks(const bg__image *image, bg__spans *blocks, cu
     bg__spans changed = {0};
     bg_status status;
 
-    BG__TRY(bg__digests_take(&now, &image->reach, image->page, stream));
+    BG__TRY(bg__digests_compute(&now, &image->reach, image->page, stream));
     BG__TRY(bg__digests_compare(&image->digests, &now, &image->reach, &changed));
     for (size_t i = 0; i < image->reach.count; i++)
         if (bg__spans_overlap(&changed, image->reach.list[i].begin, image->reach.list[i].end))
@@ -130,7 +130,7 @@ bg_status bg__image_is_watched_changed(const bg__image *image, bool *changed, cu
     bg__spans differing = {0};
     bg_status status;
 
-    BG__TRY(bg__digests_take(&now, &image->watched, LARGE_PAGE, stream));
+    BG__TRY(bg__digests_compute(&now, &image->watched, LARGE_PAGE, stream));
     BG__TRY(bg__digests_compare(&image->around, &now, &image->watched, &differing));
     *changed = differing.count > 0;
 done:

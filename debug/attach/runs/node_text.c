@@ -28,7 +28,7 @@ void bg__node_parameter_text(const bg__node *node, uintptr_t address, char *text
     char name[BG__NODE_TEXT];
 
     text[0] = '\0';
-    if (node->type == cudaGraphNodeTypeKernel && bg__pieces_take(&pieces, node) == BG_OK)
+    if (node->type == cudaGraphNodeTypeKernel && bg__pieces_collect(&pieces, node) == BG_OK)
         for (size_t i = 0; i < pieces.count; i++)
             if (address >= pieces.list[i].begin && address < pieces.list[i].end && pieces.list[i].pointer != 0)
                 snprintf(text, bytes, ", %s of %s", pieces.list[i].held, bg__node_text(node, name, sizeof name));

@@ -43,7 +43,7 @@ static bg_status run_one(sharing *s, size_t step, bg__digests *digests)
 {
     bg_status status;
     BG__TRY(bg__serial_run(&s->runs->order, &step, 1, s->runs->stream));
-    BG__TRY(bg__digests_take(digests, &s->reach, s->page, s->runs->stream));
+    BG__TRY(bg__digests_compute(digests, &s->reach, s->page, s->runs->stream));
 done:
     return status;
 }
@@ -62,14 +62,14 @@ static bg_status run_both_ways(sharing *s)
     size_t page;
     bg_status status;
 
-    BG__TRY(bg__reached_add(&s->of_earlier, s->earlier));
-    BG__TRY(bg__reached_add(&s->of_later, s->later));
+    BG__TRY(bg__reachable_add_node(&s->of_earlier, s->earlier));
+    BG__TRY(bg__reachable_add_node(&s->of_later, s->later));
     BG__TRY(bg__spans_add_all(&s->reach, &s->of_earlier));
     BG__TRY(bg__spans_add_all(&s->reach, &s->of_later));
     page = bg__spans_bytes(&s->reach) / PAGES_MAX / WORD * WORD;
     s->page = page > WORD ? page : WORD;
     BG__TRY(run_before(s));
-    BG__TRY(bg__digests_take(&s->before, &s->reach, s->page, s->runs->stream));
+    BG__TRY(bg__digests_compute(&s->before, &s->reach, s->page, s->runs->stream));
     BG__TRY(run_one(s, s->pair->earlier, &s->between));
     BG__TRY(run_one(s, s->pair->later, &s->after));
     BG__TRY(run_before(s));

@@ -11,7 +11,7 @@ static bg_status run_steps(bg__runs *r, const size_t *steps, bg__digests *digest
 {
     bg_status status;
     BG__TRY(bg__serial_run(&r->order, steps, r->order.count, r->stream));
-    BG__TRY(bg__digests_take(digests, &r->image.reach, r->image.page, r->stream));
+    BG__TRY(bg__digests_compute(digests, &r->image.reach, r->image.page, r->stream));
 done:
     return status;
 }
@@ -50,7 +50,7 @@ static bg_status run_first(bg__runs *r, const char **why)
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(r->steps, r->order.count, "nodes"));
-    BG__TRY(bg__order_list(&r->order, NULL, r->steps));
+    BG__TRY(bg__order_sort(&r->order, NULL, r->steps));
     BG__TRY(run_steps(r, r->steps, &r->result));
     BG__TRY(look_around(r, why));
     if (*why != NULL)
@@ -88,12 +88,12 @@ static void free_runs(bg__runs *r)
     free(r->steps);
 }
 
-void bg__runs_end(bg__attached *a)
+void bg__runs_end(bg__tracked_graph *a)
 {
     const bg__seen *s = a->kept;
     if (s != NULL && s->busy && !s->counted && !s->done)
-        bg__process_report_not_checked(s->check->name, bg__graph_name(a->graph),
-                                       "whenever it was launched, a stream was captured");
+        bg__process_report_add_unchecked(s->check->name, bg__graph_name(a->graph),
+                                         "whenever it was launched, a stream was captured");
 }
 
 /* ---- one launch ---- */
@@ -110,14 +110,14 @@ void bg__seen_drop(void *seen)
 void bg__seen_count(bg__seen *s, const bg__runs *r)
 {
     if (!s->counted)
-        bg__process_report_checked(s->check->name, 0, r->nodes.count);
+        bg__process_report_add_checked(s->check->name, 0, r->nodes.count);
     s->counted = true;
 }
 
 static void leave_out(bg__seen *s, const bg__runs *r, const char *why)
 {
     s->done = true;
-    bg__process_report_not_checked(s->check->name, bg__graph_name(r->attached->graph), why);
+    bg__process_report_add_unchecked(s->check->name, bg__graph_name(r->attached->graph), why);
 }
 
 /* Whether the graph leaves the order of no two nodes open. */
@@ -127,7 +127,7 @@ static bg_status is_ordered(const bg__order *order, bool *is)
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(lane, order->count, "nodes"));
-    BG__TRY(bg__order_lanes(order, lane, &lanes));
+    BG__TRY(bg__order_find_lanes(order, lane, &lanes));
     *is = lanes <= 1;
 done:
     free(lane);
@@ -140,7 +140,7 @@ bg_status bg__runs_launch_graph(bg__runs *r)
 
     r->answer = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
     r->launched = r->answer == CUDA_SUCCESS; /* else the program's own launch follows */
-    bg__ignore((cudaError_t)r->answer);
+    bg__clear_cuda_error((cudaError_t)r->answer);
     if (r->launched)
         BG__TRY_CUDA(cudaStreamSynchronize(r->stream));
 done:
@@ -233,7 +233,7 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
     const char *obstacle;
     bg_status status;
 
-    BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
+    BG__TRY(bg__nodes_read(r->attached->graph, &r->nodes));
     obstacle = bg__serial_obstacle(&r->nodes);
     if (obstacle != NULL) {
         leave_out(s, r, obstacle);
@@ -243,7 +243,7 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
         leave_out(s, r, "it has host functions, which run only where the program launches it");
         goto done;
     }
-    BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
+    BG__TRY(bg__order_read(&r->order, r->attached->source, &r->nodes));
     BG__TRY(is_ordered(&r->order, &r->ordered));
     if (r->ordered && s->check->unordered) {
         s->done = true;
@@ -278,24 +278,24 @@ void bg__runs_leave_launch(void)
 
 static void look_at(bg__runs *r, bg__seen *s)
 {
-    char hidden = bg__fail_hide();
+    char hidden = bg__error_set_aside();
 
     s->launches++;
     if (prepare(r, s) != BG_OK)
         leave_out(s, r, bg_last_error());
-    bg__found_tell(r->attached->report, &r->attached->told);
-    bg__fail_unhide(hidden);
+    bg__report_publish_new(r->attached->report, &r->attached->reported_count);
+    bg__error_restore(hidden);
 }
 
 /* false: it fails, and the program makes the launch itself, and gets the error. */
 static bool launch_plain(bg__runs *r)
 {
     r->answer = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
-    bg__ignore((cudaError_t)r->answer);
+    bg__clear_cuda_error((cudaError_t)r->answer);
     return r->answer == CUDA_SUCCESS;
 }
 
-bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check)
+bool bg__runs_launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result, const bg__fusions_check *check)
 {
     bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
     bg__seen *s = a->kept;

@@ -8,7 +8,7 @@
 
 /* Starts zeroed. */
 typedef struct bg__runs {
-    bg__attached *attached;
+    bg__tracked_graph *attached;
     cudaStream_t stream;
     bool launched;   /* the program's graph has been launched */
     CUresult answer; /* and what the program gets for it */
@@ -22,9 +22,9 @@ typedef struct bg__runs {
 } bg__runs;
 
 /* What a check has seen of a graph in earlier launches. */
-typedef struct bg__runs_check bg__runs_check;
+typedef struct bg__fusions_check bg__fusions_check;
 typedef struct bg__seen {
-    const bg__runs_check *check;
+    const bg__fusions_check *check;
     int launches;
     bool done;         /* not to be looked at any more */
     bool counted;      /* as looked at */
@@ -36,12 +36,12 @@ typedef struct bg__seen {
 } bg__seen;
 void bg__seen_drop(void *seen); /* as bg__launcher.drop */
 /* As bg__launcher.end: tells of a graph that was never looked at. */
-void bg__runs_end(bg__attached *a);
+void bg__runs_end(bg__tracked_graph *a);
 /* The check has looked at the graph of runs. */
 void bg__seen_count(bg__seen *seen, const bg__runs *runs);
 
 /* What looks at launches by running their nodes more than once. */
-struct bg__runs_check {
+struct bg__fusions_check {
     const char *name;     /* "orders" */
     int launches;         /* of each graph, updates or not: it looks at the first ones, as long as seen->own is NULL */
     bool whole;           /* all that the nodes reach is copied, also what earlier launches did not write */
@@ -61,7 +61,7 @@ bool bg__runs_enter_alone(void);
 void bg__runs_leave_launch(void);
 /* For bg__launcher.launch: also launches the graph, unless the check has something of its own to launch (seen->own). A
  * graph that cannot be looked at, or whose look fails, is named once, and left alone from then on. */
-bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check);
+bool bg__runs_launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result, const bg__fusions_check *check);
 /* Launches the program's own graph in the place of the program's launch, and waits. */
 bg_status bg__runs_launch_graph(bg__runs *runs);
 /* Restores memory and runs these steps. Adds what differs from the first order's result, but for what is unstable. */

@@ -9,7 +9,7 @@
 
 static const char *obstacle_of(const bg__node *node)
 {
-    bg__end end;
+    bg__node_range end;
 
     switch (node->type) {
     case cudaGraphNodeTypeEmpty: return NULL;
@@ -21,7 +21,7 @@ static const char *obstacle_of(const bg__node *node)
                    "writes there";
         break;
     case cudaGraphNodeTypeMemcpy:
-        if (bg__copy_end(node, BG__DESTINATION, &end) && bg__memory_is_pageable(end.address))
+        if (bg__memcpy_node_range(node, BG__DESTINATION, &end) && bg__memory_is_pageable(end.address))
             return "it copies into pageable host memory, which would not be restored";
         break;
     case cudaGraphNodeTypeMemset:
@@ -87,12 +87,12 @@ done:
 
 bg_status bg__serial_run(const bg__order *order, const size_t *steps, size_t count, cudaStream_t stream)
 {
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__relaxed_mode relaxed = {cudaStreamCaptureModeRelaxed, false};
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     bg_status status;
 
-    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__relaxed_mode_begin(&relaxed));
     BG__TRY_CUDA(cudaGraphCreate(&graph, 0));
     BG__TRY(fill(graph, order, steps, count));
     BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -103,6 +103,6 @@ done:
         BG__RELEASE(cudaGraphExecDestroy(exec));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
-    bg__relax_end(relaxed);
+    bg__relaxed_mode_end(relaxed);
     return status;
 }

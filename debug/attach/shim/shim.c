@@ -40,7 +40,7 @@ static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* watcher: hook_o
 static _Thread_local int own_calls;                           /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
 /* hostcuda_tool of the host device. NULL on a GPU, where the tools have a CUDA runtime of their own. */
-static int (*note_tool)(int on);
+static int (*mark_tool_thread)(int on);
 /* Set in a forked child: it cannot use CUDA, and locks of the tools may stay locked for ever there. */
 static atomic_bool forked;
 
@@ -50,7 +50,7 @@ static CUresult answer_missing(void)
     return driver_opened ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
 }
 
-static uint32_t index_of(const char *name)
+static uint32_t find_name_index(const char *name)
 {
     uint32_t low = 0, high = NAMES;
     while (low < high) {
@@ -80,7 +80,7 @@ static void set_slot(uint32_t name, bool observed)
 static void add_hooks(const bg__driver_hook *added, int count)
 {
     for (int i = 0; i < count; i++) {
-        uint32_t name = index_of(added[i].name);
+        uint32_t name = find_name_index(added[i].name);
         if (name == NAMES)
             continue;
         atomic_store(&hooks[name], &added[i]);
@@ -111,7 +111,7 @@ static const char *name_of(uint32_t name)
 
 static void *real_function(const char *name)
 {
-    uint32_t found = index_of(name);
+    uint32_t found = find_name_index(name);
     return found < NAMES ? real_functions[found] : NULL;
 }
 
@@ -119,7 +119,7 @@ static void *real_function(const char *name)
 static bool enter_call(void)
 {
     own_calls++;
-    return note_tool != NULL && note_tool(1) != 0;
+    return mark_tool_thread != NULL && mark_tool_thread(1) != 0;
 }
 
 static void enter(void)
@@ -129,8 +129,8 @@ static void enter(void)
 
 static void leave(void)
 {
-    if (note_tool != NULL)
-        (void)note_tool(0);
+    if (mark_tool_thread != NULL)
+        (void)mark_tool_thread(0);
     own_calls--;
 }
 
@@ -140,7 +140,7 @@ BG_API bg_attach_interface_function bg_attach_interface;
 
 static _Thread_local struct {
     char text[BG_ATTACH_NAME_BYTES - 12]; /* "": none; 12 bytes are left for "#" and a number */
-    unsigned taken;
+    unsigned used_count;
 } next_name;
 
 static bool name_next(const char *name)
@@ -148,7 +148,7 @@ static bool name_next(const char *name)
     if (name != NULL && (name[0] == '\0' || strlen(name) >= sizeof next_name.text))
         return false;
     snprintf(next_name.text, sizeof next_name.text, "%s", name != NULL ? name : "");
-    next_name.taken = 0;
+    next_name.used_count = 0;
     return true;
 }
 
@@ -157,14 +157,14 @@ static bg_status name_next_early(const char *name)
     return name_next(name) ? BG_OK : BG_ERROR_INVALID_ARGUMENT;
 }
 
-static bool take_name(char *name)
+static bool pop_next_name(char *name)
 {
     if (next_name.text[0] == '\0')
         return false;
-    if (next_name.taken++ == 0)
+    if (next_name.used_count++ == 0)
         snprintf(name, BG_ATTACH_NAME_BYTES, "%s", next_name.text);
     else
-        snprintf(name, BG_ATTACH_NAME_BYTES, "%s#%u", next_name.text, next_name.taken - 1);
+        snprintf(name, BG_ATTACH_NAME_BYTES, "%s#%u", next_name.text, next_name.used_count - 1);
     return true;
 }
 
@@ -190,9 +190,10 @@ const bg_attach_functions *bg_attach_interface(void)
 /* ---- the tools ------------------------------------------------------------------------------------------------ */
 
 static const bg__attach_shim shim = {
-    BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave, offer, name_next, take_name};
+    BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave, offer,
+    name_next,          pop_next_name};
 
-static void note_fork(void)
+static void mark_forked(void)
 {
     atomic_store(&forked, true);
 }
@@ -215,7 +216,7 @@ static void load_tools(void)
     }
     memcpy(&begin, &symbol, sizeof begin);
     if (begin(&shim))
-        (void)pthread_atfork(NULL, NULL, note_fork); /* if it fails, a child may wait for ever at its end */
+        (void)pthread_atfork(NULL, NULL, mark_forked); /* if it fails, a child may wait for ever at its end */
 }
 
 /* Loads the tools at the first cuInit that succeeds. */
@@ -258,7 +259,7 @@ static void open_driver(void)
     void *driver = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     void *tool = driver != NULL ? dlsym(driver, "hostcuda_tool") : NULL;
     driver_opened = driver != NULL;
-    memcpy(&note_tool, &tool, sizeof tool);
+    memcpy(&mark_tool_thread, &tool, sizeof tool);
     if (!driver_opened) {
         const char *reason = path != NULL ? dlerror() : "BG_ATTACH_DRIVER, the path of libcuda.so.1, is not set";
         fprintf(stderr, "breakgraph: --attach: the CUDA driver cannot be opened: %s\n", reason);
@@ -287,39 +288,39 @@ typedef struct thread_state {
     int error;
 } thread_state;
 
-static bool begin_own(thread_state *before)
+static bool begin_hook(thread_state *before)
 {
     before->error = errno;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancel);
     return enter_call();
 }
 
-static void end_own(thread_state before)
+static void end_hook(thread_state before)
 {
     leave();
     (void)pthread_setcancelstate(before.cancel, NULL);
     errno = before.error;
 }
 
-static bool call_before(const bg__driver_hook *hook, bg__driver_call *call)
+static bool call_hook_before(const bg__driver_hook *hook, bg__driver_call *call)
 {
     bool answered = false;
     thread_state before;
     if (hook != NULL && hook->before != NULL) {
-        answered = !begin_own(&before) && hook->before(call);
-        end_own(before);
+        answered = !begin_hook(&before) && hook->before(call);
+        end_hook(before);
     }
     return answered;
 }
 
-static void call_after(const bg__driver_hook *hook, bg__driver_call *call)
+static void call_hook_after(const bg__driver_hook *hook, bg__driver_call *call)
 {
     thread_state before;
     if (hook == NULL || hook->after == NULL)
         return;
-    (void)begin_own(&before);
+    (void)begin_hook(&before);
     hook->after(call);
-    end_own(before);
+    end_hook(before);
 }
 
 /* Returns the function to call, or NULL if call->result is the result. */
@@ -328,11 +329,12 @@ void *bg__driver_begin(bg__driver_call *call)
     bool seen = own_calls == 0 && !atomic_load(&forked);
     call->hook = seen ? atomic_load(&hooks[call->name]) : NULL;
     call->watcher = seen ? atomic_load(&watcher) : NULL;
-    return call_before(call->hook, call) || call_before(call->watcher, call) ? NULL : real_functions[call->name];
+    return call_hook_before(call->hook, call) || call_hook_before(call->watcher, call) ? NULL
+                                                                                       : real_functions[call->name];
 }
 
 void bg__driver_end(bg__driver_call *call)
 {
-    call_after(call->watcher, call);
-    call_after(call->hook, call);
+    call_hook_after(call->watcher, call);
+    call_hook_after(call->hook, call);
 }

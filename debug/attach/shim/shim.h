@@ -56,10 +56,10 @@ typedef struct bg__attach_shim {
     /* Sets what bg_attach_interface returns from now on. It stays the caller's, and must live on. */
     void (*offer)(const struct bg_attach_functions *functions);
     /* bg_attach_name_next: returns false for an invalid name. The shim keeps the name, since a program may call it
-     * before the tools are loaded. take_name writes it, at most BG_ATTACH_NAME_BYTES, or returns false if there is
+     * before the tools are loaded. pop_next_name writes it, at most BG_ATTACH_NAME_BYTES, or returns false if there is
      * none. */
     bool (*name_next)(const char *name);
-    bool (*take_name)(char *name);
+    bool (*pop_next_name)(char *name);
 } bg__attach_shim;
 
 /* The only export of libbreakgraph_tools.so. Returns false if the program is to run without the tools. */

@@ -21,12 +21,12 @@ static struct {
     atomic_bool *met; /* by pattern: it matches a node of some graph */
     pid_t process;    /* the process that read the variable; a forked child does not warn */
     _Atomic bool asked;
-} chosen;
+} patterns;
 
 /* ---- one pattern ------------------------------------------------------------------------------------------------ */
 
 /* "[12-55]" */
-static bool is_in_range(const char *pattern, size_t length, size_t index)
+static bool is_index_in_range(const char *pattern, size_t length, size_t index)
 {
     uint64_t first, last;
     char digits[48];
@@ -34,11 +34,11 @@ static bool is_in_range(const char *pattern, size_t length, size_t index)
     if (length < 3 || length >= sizeof digits)
         return false;
     snprintf(digits, sizeof digits, "%.*s", (int)length - 2, pattern + 1);
-    return bg__variable_range(digits, &first, &last) && index >= first && index <= last;
+    return bg__variable_parse_range(digits, &first, &last) && index >= first && index <= last;
 }
 
 /* "model.py:31" in the line "/home/me/model.py:31 in forward". */
-static bool is_in_stack(const char *pattern, size_t length, const char *stack)
+static bool is_line_in_stack(const char *pattern, size_t length, const char *stack)
 {
     for (const char *at = stack; at != NULL && (at = strchr(at, pattern[0])) != NULL; at++) {
         bool begins = at == stack || at[-1] == '\n' || at[-1] == '/';
@@ -48,40 +48,40 @@ static bool is_in_stack(const char *pattern, size_t length, const char *stack)
     return false;
 }
 
-static bool matches_node(const char *pattern, size_t length, const bg__candidate *node)
+static bool matches_node(const char *pattern, size_t length, const bg__pattern_candidate *node)
 {
     if (length > 0 && pattern[0] == '[')
-        return is_in_range(pattern, length, node->index);
+        return is_index_in_range(pattern, length, node->index);
     if (memchr(pattern, ':', length) != NULL)
-        return is_in_stack(pattern, length, node->stack);
-    return bg__glob_numbered(pattern, length, node->name);
+        return is_line_in_stack(pattern, length, node->stack);
+    return bg__glob_matches_numbered(pattern, length, node->name);
 }
 
 /* Tries each '/' as the separator, since names of graphs and files may contain one. */
-static bool matches(const char *pattern, size_t length, const bg__candidate *node)
+static bool matches_pattern(const char *pattern, size_t length, const bg__pattern_candidate *node)
 {
     if (matches_node(pattern, length, node))
         return true;
     for (size_t i = 1; i + 1 < length; i++)
-        if (pattern[i] == '/' && bg__glob_numbered(pattern, i, node->graph) &&
+        if (pattern[i] == '/' && bg__glob_matches_numbered(pattern, i, node->graph) &&
             matches_node(pattern + i + 1, length - i - 1, node))
             return true;
     return false;
 }
 
-bg__choice bg__chosen(const bg__candidate *node)
+bg__choice bg__node_patterns_match(const bg__pattern_candidate *node)
 {
-    bg__globs at = {.list = chosen.list};
+    bg__pattern_list at = {.list = patterns.list};
     bg__choice choice = BG__NOT_CHOSEN;
 
-    atomic_store(&chosen.asked, true);
-    for (size_t i = 0; bg__globs_next(&at); i++) {
+    atomic_store(&patterns.asked, true);
+    for (size_t i = 0; bg__pattern_list_next(&at); i++) {
         bool first = at.text[0] == '^';
         if (i == 0 && at.negate)
             choice = BG__CHOSEN;
-        if (!matches(at.text + first, at.length - first, node))
+        if (!matches_pattern(at.text + first, at.length - first, node))
             continue;
-        atomic_store(&chosen.met[i], true);
+        atomic_store(&patterns.met[i], true);
         choice = at.negate ? BG__NOT_CHOSEN : first ? BG__CHOSEN_FIRST : BG__CHOSEN;
     }
     return choice;
@@ -89,60 +89,60 @@ bg__choice bg__chosen(const bg__candidate *node)
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
-static bg_status read_list(const char *variable, const char *value)
+static bg_status read_patterns(const char *variable, const char *value)
 {
     size_t bytes = 0;
     bg_status status = BG_OK;
 
     if (value[0] != '@') {
-        chosen.list = strdup(value);
-        return chosen.list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
+        patterns.list = strdup(value);
+        return patterns.list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
     }
-    BG__TRY(bg__file_read(value + 1, true, LIST_BYTES, &chosen.list, &bytes));
+    BG__TRY(bg__file_read(value + 1, true, LIST_BYTES, &patterns.list, &bytes));
     if (bytes > LIST_BYTES)
         BG__FAIL(BG_ERROR_IO, "the list of nodes in %s is larger than %d MiB", value + 1, LIST_BYTES >> 20);
-    for (char *c = chosen.list; *c != '\0'; c++)
+    for (char *c = patterns.list; *c != '\0'; c++)
         *c = *c == '\n' ? ',' : strchr("\t\r", *c) != NULL ? ' ' : *c;
 done:
     if (status != BG_OK)
-        bg__fail_where("%s", variable);
+        bg__error_add_location("%s", variable);
     return status;
 }
 
-bg_status bg__chosen_begin(const char *variable, bool *wanted)
+bg_status bg__node_patterns_begin(const char *variable, bool *wanted)
 {
-    const char *value = bg__env(variable);
-    bg__globs at = {.list = ""};
+    const char *value = bg__env_value(variable);
+    bg__pattern_list at = {.list = ""};
     size_t count = 0;
     bg_status status = BG_OK;
 
     *wanted = value != NULL;
     if (value == NULL)
         return BG_OK;
-    BG__TRY(read_list(variable, value));
-    if (!bg__variable_nodes(chosen.list))
+    BG__TRY(read_patterns(variable, value));
+    if (!bg__variable_check_nodes(patterns.list))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is not %s", variable, value,
                  bg__variable_find(variable)->allowed);
-    for (at.list = chosen.list; bg__globs_next(&at);)
+    for (at.list = patterns.list; bg__pattern_list_next(&at);)
         count++;
-    chosen.met = calloc(count + 1, sizeof *chosen.met);
-    if (chosen.met == NULL)
+    patterns.met = calloc(count + 1, sizeof *patterns.met);
+    if (patterns.met == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
-    chosen.variable = variable;
-    chosen.process = getpid();
+    patterns.variable = variable;
+    patterns.process = getpid();
 done:
     return status;
 }
 
 /* Without the warning, a typing mistake would look as if the fault were elsewhere. */
-__attribute__((destructor)) static void warn_of_unmet(void)
+__attribute__((destructor)) static void warn_about_unmatched_patterns(void)
 {
-    bg__globs at = {.list = chosen.list};
+    bg__pattern_list at = {.list = patterns.list};
 
-    if (chosen.met == NULL || chosen.process != getpid() || !atomic_load(&chosen.asked))
+    if (patterns.met == NULL || patterns.process != getpid() || !atomic_load(&patterns.asked))
         return;
-    for (size_t i = 0; bg__globs_next(&at); i++)
-        if (!atomic_load(&chosen.met[i]))
-            bg__warn("%s: '%.*s' matches no node of the graphs that were launched", chosen.variable, (int)at.length,
+    for (size_t i = 0; bg__pattern_list_next(&at); i++)
+        if (!atomic_load(&patterns.met[i]))
+            bg__warn("%s: '%.*s' matches no node of the graphs that were launched", patterns.variable, (int)at.length,
                      at.text);
 }

@@ -18,24 +18,24 @@ bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__no
     char inner[256];
 
     snprintf(inner, sizeof inner, "%.*s", (int)bytes, begin);
-    return bg__chosen(&(bg__candidate){.graph = graph,
-                                       .name = node != outer        ? inner
-                                               : node->call != NULL ? node->call->name
-                                                                    : "",
-                                       .index = outer->place,
-                                       .stack = stack != NULL ? bg__stack_text(stack) : NULL});
+    return bg__node_patterns_match(&(bg__pattern_candidate){.graph = graph,
+                                                            .name = node != outer        ? inner
+                                                                    : node->call != NULL ? node->call->name
+                                                                                         : "",
+                                                            .index = outer->place,
+                                                            .stack = stack != NULL ? bg__stack_text(stack) : NULL});
 }
 
 /* ---- kernels that wait for each other --------------------------------------------------------------------------- */
 
 /* Two such kernels without an order may need each other to make progress: they stay in one launch, as in the graph. */
-static bool waits_for_others(const bg__node *node)
+static bool waits_for_other_kernels(const bg__node *node)
 {
     return node->type == cudaGraphNodeTypeKernel && bg__kernel_waits_for_others(node->kernel->name) != NULL;
 }
 
 /* Marks all places that can be reached from place. */
-static void mark_reached(const bg__layout *layout, size_t place, bool *reached, size_t *stack)
+static void mark_reachable(const bg__layout *layout, size_t place, bool *reached, size_t *stack)
 {
     size_t depth = 0;
 
@@ -53,21 +53,22 @@ static void mark_reached(const bg__layout *layout, size_t place, bool *reached, 
 }
 
 /* behind[i * count + k]: places[k] comes behind places[i]. */
-static bg_status add_ties(bg__ties *ties, const size_t *places, size_t count, const bool *behind)
+static bg_status add_unordered_pairs(bg__coresident_pairs *ties, const size_t *places, size_t count, const bool *behind)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count; k++) {
             if (behind[i * count + k] || behind[k * count + i])
                 continue;
-            BG__TRY(BG__GROW(ties->tie, ties->count, ties->capacity, "kernels"));
-            ties->tie[ties->count++] = (struct bg__tie){places[i], places[k]};
+            BG__TRY(BG__ARRAY_GROW(ties->tie, ties->count, ties->capacity, "kernels"));
+            ties->tie[ties->count++] = (struct bg__coresident_pair){places[i], places[k]};
         }
 done:
     return status;
 }
 
-static bg_status tie(bg__ties *ties, const bg__layout *layout, const size_t *places, size_t count)
+static bg_status add_coresident_pairs(bg__coresident_pairs *ties, const bg__layout *layout, const size_t *places,
+                                      size_t count)
 {
     bool *reached = NULL, *behind = NULL;
     size_t *stack = NULL;
@@ -77,11 +78,11 @@ static bg_status tie(bg__ties *ties, const bg__layout *layout, const size_t *pla
     BG__TRY(BG__ALLOCATE(stack, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(behind, count * count, "kernels"));
     for (size_t i = 0; i < count; i++) {
-        mark_reached(layout, places[i], reached, stack);
+        mark_reachable(layout, places[i], reached, stack);
         for (size_t k = 0; k < count; k++)
             behind[i * count + k] = reached[places[k]];
     }
-    BG__TRY(add_ties(ties, places, count, behind));
+    BG__TRY(add_unordered_pairs(ties, places, count, behind));
 done:
     free(reached);
     free(stack);
@@ -89,7 +90,7 @@ done:
     return status;
 }
 
-static bg_status find_ties(bg__ties *ties, const bg__nodes *nodes, const bg__layout *layout)
+static bg_status find_coresident_pairs(bg__coresident_pairs *ties, const bg__nodes *nodes, const bg__layout *layout)
 {
     size_t *places = NULL, count = 0;
     bg_status status;
@@ -97,17 +98,17 @@ static bg_status find_ties(bg__ties *ties, const bg__nodes *nodes, const bg__lay
     BG__TRY(BG__ALLOCATE(places, layout->count, "nodes"));
     for (size_t i = 0; i < layout->count; i++) {
         const bg__node *node = bg__nodes_find(nodes, layout->nodes[i]);
-        if (node != NULL && waits_for_others(node))
+        if (node != NULL && waits_for_other_kernels(node))
             places[count++] = i;
     }
     if (count > 1)
-        BG__TRY(tie(ties, layout, places, count));
+        BG__TRY(add_coresident_pairs(ties, layout, places, count));
 done:
     free(places);
     return status;
 }
 
-static bool is_tied(const bg__ties *ties, size_t place)
+static bool is_coresident(const bg__coresident_pairs *ties, size_t place)
 {
     for (size_t i = 0; i < ties->count; i++)
         if (ties->tie[i].one == place || ties->tie[i].other == place)
@@ -118,23 +119,23 @@ static bool is_tied(const bg__ties *ties, size_t place)
 /* ---- what stays in the graph ------------------------------------------------------------------------------------ */
 
 /* Chosen nodes that stay in the graph for one reason. */
-typedef struct staying {
+typedef struct kept_nodes {
     const char *why;
     const bg__call *first;
     size_t count;
-} staying;
+} kept_nodes;
 enum { REASONS = 16 };
 
-static void add_staying(staying list[REASONS], const char *why, const bg__call *call)
+static void add_kept_node(kept_nodes list[REASONS], const char *why, const bg__call *call)
 {
     size_t i = 0;
     while (i < REASONS - 1 && list[i].why != NULL && strcmp(list[i].why, why) != 0)
         i++;
     if (list[i].count++ == 0)
-        list[i] = (staying){why, call, 1};
+        list[i] = (kept_nodes){why, call, 1};
 }
 
-static void note_staying(bg_report *report, const staying list[REASONS])
+static void report_kept_nodes(bg_report *report, const kept_nodes list[REASONS])
 {
     for (int i = 0; i < REASONS && list[i].count > 0; i++) {
         char more[48] = "";
@@ -147,7 +148,7 @@ static void note_staying(bg_report *report, const staying list[REASONS])
     }
 }
 
-void bg__places_note_whole(const bg__places *places, bg_report *report, const char *why)
+void bg__chosen_places_report_whole(const bg__chosen_places *places, bg_report *report, const char *why)
 {
     bg__report_add(report, "not-split", BG_NOTE, NULL, NULL, "look at it with breakgraph check --attach",
                    "the graph is launched as it is, though %zu of its nodes %s chosen: %s", places->chosen,
@@ -157,16 +158,16 @@ void bg__places_note_whole(const bg__places *places, bg_report *report, const ch
 /* ---- all nodes -------------------------------------------------------------------------------------------------- */
 
 /* One place: its node, or all nodes of its child graph. */
-typedef struct found_place {
+typedef struct place_choice {
     bg__choice choice;
     const char *why; /* NULL: the node can be launched outside */
-} found_place;
+} place_choice;
 
-static void look_at_nodes(found_place *list, const bg__attached *a, const bg__nodes *nodes)
+static void find_place_choices(place_choice *list, const bg__tracked_graph *a, const bg__nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {
         const bg__node *node = &nodes->node[i], *outer = node;
-        const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__plain_not(node);
+        const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__node_launch_obstacle(node);
         bg__choice choice;
         while (outer->parent >= 0)
             outer = &nodes->node[outer->parent];
@@ -178,42 +179,42 @@ static void look_at_nodes(found_place *list, const bg__attached *a, const bg__no
     }
 }
 
-bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__nodes *nodes, const bg__layout *layout,
-                            bg_report *report)
+bg_status bg__chosen_places_find(bg__chosen_places *p, const bg__tracked_graph *a, const bg__nodes *nodes,
+                                 const bg__layout *layout, bg_report *report)
 {
-    staying staying_list[REASONS] = {{NULL, NULL, 0}};
-    found_place *list = NULL;
+    kept_nodes kept_list[REASONS] = {{NULL, NULL, 0}};
+    place_choice *list = NULL;
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(p->outside, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(p->first, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(list, layout->count, "nodes"));
-    look_at_nodes(list, a, nodes);
-    BG__TRY(find_ties(&p->ties, nodes, layout));
+    find_place_choices(list, a, nodes);
+    BG__TRY(find_coresident_pairs(&p->ties, nodes, layout));
     for (size_t i = 0; i < layout->count; i++) {
         const bg__node *node = bg__nodes_find(nodes, layout->nodes[i]);
         if (list[i].choice == BG__NOT_CHOSEN || node == NULL)
             continue;
         p->chosen++;
-        if (list[i].why == NULL && is_tied(&p->ties, i))
+        if (list[i].why == NULL && is_coresident(&p->ties, i))
             list[i].why = "nothing orders it and another kernel of NCCL, and one may wait for the other";
         if (list[i].why != NULL)
-            add_staying(staying_list, list[i].why, node->call);
+            add_kept_node(kept_list, list[i].why, node->call);
         p->outside[i] = list[i].why == NULL;
         p->first[i] = p->outside[i] && list[i].choice == BG__CHOSEN_FIRST;
         p->count += p->outside[i];
     }
     if (!a->own) /* otherwise the whole graph stays */
-        note_staying(report, staying_list);
+        report_kept_nodes(report, kept_list);
 done:
     free(list);
     return status;
 }
 
-void bg__places_free(bg__places *p)
+void bg__chosen_places_free(bg__chosen_places *p)
 {
     free(p->outside);
     free(p->first);
     free(p->ties.tie);
-    *p = (bg__places){.outside = NULL};
+    *p = (bg__chosen_places){.outside = NULL};
 }

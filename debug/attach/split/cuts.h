@@ -6,10 +6,10 @@
 #include "debug/graph/nodes.h"
 #include "debug/step/node_list.h"
 
-typedef struct bg__cuts {
+typedef struct bg__split_graph {
     /* In order of launch, each after the one before it: a part of the graph, or a node if part is NULL. If the list is
      * empty, the graph is not split. */
-    struct bg__cut {
+    struct bg__split_item {
         cudaGraphExec_t part;
         const bg__node *node;
     } * list;
@@ -17,11 +17,11 @@ typedef struct bg__cuts {
     size_t outside;     /* nodes that are launched outside of the graph, including those in child graphs */
     bg__nodes nodes;    /* of the graph */
     bg__step_list flat; /* the nodes, in an order that the dependencies allow */
-} bg__cuts;
+} bg__split_graph;
 
 /* Splits the graph of a at the chosen nodes. Adds a note for chosen nodes that must stay in the graph. Call
- * bg__cuts_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__cuts_make(bg__cuts *cuts, const bg__attached *a);
-void bg__cuts_free(bg__cuts *cuts);
+ * bg__split_graph_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__split_graph_create(bg__split_graph *cuts, const bg__tracked_graph *a);
+void bg__split_graph_free(bg__split_graph *cuts);
 
 #endif

@@ -8,7 +8,7 @@
 static struct {
     PFN_cuCtxGetCurrent_v4000 current;
     PFN_cuLaunchKernel_v4000 launch;
-    PFN_cuLaunchKernelEx_v11060 launch_with; /* with attributes */
+    PFN_cuLaunchKernelEx_v11060 launch_ex; /* with attributes */
     PFN_cuMemsetD8Async_v3020 fill_8;
     PFN_cuMemsetD16Async_v3020 fill_16;
     PFN_cuMemsetD32Async_v3020 fill_32;
@@ -17,18 +17,18 @@ static struct {
     PFN_cuMemsetD2D32Async_v3020 rows_32;
 } driver;
 
-bg_status bg__plain_begin(void)
+bg_status bg__node_launch_begin(void)
 {
     bg_status status;
-    BG__TRY(bg__driver_entry("cuCtxGetCurrent", 4000, (void *)&driver.current));
-    BG__TRY(bg__driver_entry("cuLaunchKernel", 4000, (void *)&driver.launch));
-    BG__TRY(bg__driver_entry("cuLaunchKernelEx", 11060, (void *)&driver.launch_with));
-    BG__TRY(bg__driver_entry("cuMemsetD8Async", 3020, (void *)&driver.fill_8));
-    BG__TRY(bg__driver_entry("cuMemsetD16Async", 3020, (void *)&driver.fill_16));
-    BG__TRY(bg__driver_entry("cuMemsetD32Async", 3020, (void *)&driver.fill_32));
-    BG__TRY(bg__driver_entry("cuMemsetD2D8Async", 3020, (void *)&driver.rows_8));
-    BG__TRY(bg__driver_entry("cuMemsetD2D16Async", 3020, (void *)&driver.rows_16));
-    BG__TRY(bg__driver_entry("cuMemsetD2D32Async", 3020, (void *)&driver.rows_32));
+    BG__TRY(bg__driver_get_entry_point("cuCtxGetCurrent", 4000, (void *)&driver.current));
+    BG__TRY(bg__driver_get_entry_point("cuLaunchKernel", 4000, (void *)&driver.launch));
+    BG__TRY(bg__driver_get_entry_point("cuLaunchKernelEx", 11060, (void *)&driver.launch_ex));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD8Async", 3020, (void *)&driver.fill_8));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD16Async", 3020, (void *)&driver.fill_16));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD32Async", 3020, (void *)&driver.fill_32));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD2D8Async", 3020, (void *)&driver.rows_8));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD2D16Async", 3020, (void *)&driver.rows_16));
+    BG__TRY(bg__driver_get_entry_point("cuMemsetD2D32Async", 3020, (void *)&driver.rows_32));
 done:
     return status;
 }
@@ -38,13 +38,13 @@ done:
 static bool get_attribute(const bg__node *node, cudaLaunchAttributeID id, cudaLaunchAttributeValue *value)
 {
     cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, id, value);
-    bg__ignore(error);
+    bg__clear_cuda_error(error);
     return error == cudaSuccess;
 }
 
 /* Whether the attribute differs from its default. Of the attributes that only change speed, priority alone is copied.
  */
-static bool is_set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
+static bool is_attribute_set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
 {
     switch ((int)id) {
     case cudaLaunchAttributeCooperative: return value->cooperative != 0;
@@ -55,18 +55,18 @@ static bool is_set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *val
     }
 }
 
-static const cudaLaunchAttributeID taken[] = {cudaLaunchAttributeCooperative, cudaLaunchAttributeClusterDimension,
-                                              cudaLaunchAttributePriority};
-enum { TAKEN = sizeof taken / sizeof *taken };
+static const cudaLaunchAttributeID copied_attributes[] = {
+    cudaLaunchAttributeCooperative, cudaLaunchAttributeClusterDimension, cudaLaunchAttributePriority};
+enum { COPIED_ATTRIBUTES = sizeof copied_attributes / sizeof *copied_attributes };
 
-static unsigned take_attributes(const bg__node *node, CUlaunchAttribute list[TAKEN])
+static unsigned copy_attributes(const bg__node *node, CUlaunchAttribute list[COPIED_ATTRIBUTES])
 {
     unsigned count = 0;
-    for (size_t i = 0; i < TAKEN; i++) {
+    for (size_t i = 0; i < COPIED_ATTRIBUTES; i++) {
         cudaLaunchAttributeValue value = {0};
-        if (!get_attribute(node, taken[i], &value) || !is_set(taken[i], &value))
+        if (!get_attribute(node, copied_attributes[i], &value) || !is_attribute_set(copied_attributes[i], &value))
             continue;
-        list[count].id = (CUlaunchAttributeID)taken[i];
+        list[count].id = (CUlaunchAttributeID)copied_attributes[i];
         memcpy(&list[count].value, &value, sizeof value);
         count++;
     }
@@ -78,20 +78,20 @@ static cudaError_t launch_kernel(const bg__node *node, cudaStream_t stream)
 {
     const CUDA_KERNEL_NODE_PARAMS *k = &node->of.launch;
     CUfunction function = k->func != NULL ? k->func : (CUfunction)(void *)k->kern;
-    CUlaunchAttribute attributes[TAKEN] = {0};
-    unsigned count = take_attributes(node, attributes);
+    CUlaunchAttribute attributes[COPIED_ATTRIBUTES] = {0};
+    unsigned count = copy_attributes(node, attributes);
     const CUlaunchConfig config = {k->gridDimX,  k->gridDimY,       k->gridDimZ, k->blockDimX, k->blockDimY,
                                    k->blockDimZ, k->sharedMemBytes, stream,      attributes,   count};
 
     if (count > 0)
-        return (cudaError_t)driver.launch_with(&config, function, k->kernelParams, k->extra);
+        return (cudaError_t)driver.launch_ex(&config, function, k->kernelParams, k->extra);
     return (cudaError_t)driver.launch(function, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX, k->blockDimY,
                                       k->blockDimZ, k->sharedMemBytes, stream, k->kernelParams, k->extra);
 }
 
 /* ---- the others ------------------------------------------------------------------------------------------------- */
 
-static cudaError_t launch_fill(const struct cudaMemsetParams *f, cudaStream_t stream)
+static cudaError_t launch_memset(const struct cudaMemsetParams *f, cudaStream_t stream)
 {
     CUdeviceptr to = (CUdeviceptr)(uintptr_t)f->dst;
     bool rows = f->height > 1;
@@ -109,12 +109,12 @@ static cudaError_t launch_fill(const struct cudaMemsetParams *f, cudaStream_t st
     }
 }
 
-cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream)
+cudaError_t bg__node_launch_eager(const bg__node *node, cudaStream_t stream)
 {
     switch (node->type) {
     case cudaGraphNodeTypeKernel: return launch_kernel(node, stream);
     case cudaGraphNodeTypeMemcpy: return cudaMemcpy3DAsync(&node->of.copy, stream);
-    case cudaGraphNodeTypeMemset: return launch_fill(&node->of.fill, stream);
+    case cudaGraphNodeTypeMemset: return launch_memset(&node->of.fill, stream);
     case cudaGraphNodeTypeHost: return cudaLaunchHostFunc(stream, node->of.host.fn, node->of.host.userData);
     default: return cudaSuccess; /* an empty node */
     }
@@ -123,17 +123,17 @@ cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream)
 /* ---- what cannot be launched ------------------------------------------------------------------------------------ */
 
 /* CUDA copies from and to pageable host memory during the call instead of in stream order, or waits for the stream. */
-static const char *why_no_copy(const bg__node *node)
+static const char *find_copy_obstacle(const bg__node *node)
 {
     for (int which = BG__SOURCE; which <= BG__DESTINATION; which++) {
-        bg__end end;
-        if (bg__copy_end(node, which, &end) && bg__memory_is_pageable(end.address))
+        bg__node_range end;
+        if (bg__memcpy_node_range(node, which, &end) && bg__memory_is_pageable(end.address))
             return "outside of a graph, CUDA copies from and to pageable host memory during the call";
     }
     return NULL;
 }
 
-static const char *why_no_kernel(const bg__node *node)
+static const char *find_kernel_obstacle(const bg__node *node)
 {
     cudaLaunchAttributeValue value = {0};
     CUcontext current = NULL;
@@ -146,13 +146,13 @@ static const char *why_no_kernel(const bg__node *node)
     return NULL;
 }
 
-const char *bg__plain_not(const bg__node *node)
+const char *bg__node_launch_obstacle(const bg__node *node)
 {
     if (!node->known && node->type != cudaGraphNodeTypeEmpty)
         return "CUDA does not report its parameters";
     switch (node->type) {
-    case cudaGraphNodeTypeKernel: return why_no_kernel(node);
-    case cudaGraphNodeTypeMemcpy: return why_no_copy(node);
+    case cudaGraphNodeTypeKernel: return find_kernel_obstacle(node);
+    case cudaGraphNodeTypeMemcpy: return find_copy_obstacle(node);
     case cudaGraphNodeTypeMemset:
     case cudaGraphNodeTypeHost:
     case cudaGraphNodeTypeEmpty: return NULL;

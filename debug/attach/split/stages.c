@@ -2,20 +2,20 @@
 
 #include "debug/memory/allocate.h"
 
-typedef struct ordering {
+typedef struct order_builder {
     bg__stages *stages;
     size_t next;
-} ordering;
+} order_builder;
 
-static bg_status note_place(void *user, size_t place)
+static bg_status append_place(void *user, size_t place)
 {
-    ordering *o = user;
+    order_builder *o = user;
     o->stages->order[o->next++] = place;
     return BG_OK;
 }
 
 /* The first stage from `stage` on that fits the place: even in the graph, odd outside. */
-static size_t round_up(size_t stage, bool outside)
+static size_t round_up_stage(size_t stage, bool outside)
 {
     return stage + (stage % 2 != outside);
 }
@@ -25,7 +25,7 @@ static void raise_along_edges(bg__stages *s, const bg__layout *layout, const boo
 {
     for (size_t i = 0; i < s->count; i++) {
         size_t place = s->order[i];
-        s->stage[place] = round_up(s->stage[place], outside[place]);
+        s->stage[place] = round_up_stage(s->stage[place], outside[place]);
         for (size_t e = layout->first_edge[place]; e < layout->first_edge[place + 1]; e++)
             if (s->stage[layout->edge_to[e]] < s->stage[place])
                 s->stage[layout->edge_to[e]] = s->stage[place];
@@ -43,7 +43,7 @@ static void mark_ahead(bg__stages *s, const bg__layout *layout, const bool *firs
 }
 
 /* Raises what is not ahead to at least the last stage of what is. Returns whether a stage was raised. */
-static bool raise_behind(bg__stages *s)
+static bool raise_stages_behind(bg__stages *s)
 {
     size_t last = 0;
     bool raised = false;
@@ -60,7 +60,7 @@ static bool raise_behind(bg__stages *s)
 }
 
 /* Gives both places of each tie the same stage. Returns whether a stage was raised. */
-static bool raise_ties(bg__stages *s, const bg__ties *ties)
+static bool raise_coresident_stages(bg__stages *s, const bg__coresident_pairs *ties)
 {
     bool raised = false;
     for (size_t i = 0; i < ties->count; i++) {
@@ -71,8 +71,8 @@ static bool raise_ties(bg__stages *s, const bg__ties *ties)
     return raised;
 }
 
-bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside, const bool *first,
-                          const bg__ties *ties, bool *possible)
+bg_status bg__stages_assign(bg__stages *s, bg__layout *layout, const bool *outside, const bool *first,
+                            const bg__coresident_pairs *ties, bool *possible)
 {
     bool raised;
     bg_status status;
@@ -81,7 +81,7 @@ bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside
     BG__TRY(BG__ALLOCATE(s->order, s->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->stage, s->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->ahead, s->count, "nodes"));
-    BG__TRY(bg__layout_in_order(layout, note_place, &(ordering){s, 0}));
+    BG__TRY(bg__layout_visit_in_order(layout, append_place, &(order_builder){s, 0}));
     mark_ahead(s, layout, first);
     do {
         raise_along_edges(s, layout, outside);
@@ -89,8 +89,8 @@ bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside
         for (size_t i = 0; i < s->count; i++)
             s->last = s->stage[i] > s->last ? s->stage[i] : s->last;
         *possible = s->last <= 2 * s->count + 2; /* else ties raise stages without end */
-        raised = raise_ties(s, ties);
-        raised = raise_behind(s) || raised;
+        raised = raise_coresident_stages(s, ties);
+        raised = raise_stages_behind(s) || raised;
     } while (*possible && raised);
 done:
     return status;

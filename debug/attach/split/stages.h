@@ -7,7 +7,7 @@
 /* Places count as in the layout. A stage begins when the stage before it has ended. An even stage is launched as a
  * graph; the nodes of an odd stage are launched one after the other. Starts zeroed. */
 typedef struct bg__stages {
-    size_t *order; /* places, as bg__layout_in_order visits them */
+    size_t *order; /* places, as bg__layout_visit_in_order visits them */
     size_t *stage; /* of each place */
     bool *ahead;   /* of each place: it is in `first`, or a place in `first` depends on it */
     size_t count;  /* number of places */
@@ -15,19 +15,19 @@ typedef struct bg__stages {
 } bg__stages;
 
 /* Pairs of places that must have the same stage, since their kernels wait for each other. */
-typedef struct bg__ties {
-    struct bg__tie {
+typedef struct bg__coresident_pairs {
+    struct bg__coresident_pair {
         size_t one, other;
     } * tie;
     size_t count, capacity;
-} bg__ties;
+} bg__coresident_pairs;
 
 /* Assigns a stage to each place. outside, first: of each place; those that are first are also outside. Edges never lead
  * to an earlier stage, and no path leaves a part and comes back. A place that is not ahead has no earlier stage than
  * one that is. Uses up the layout. *possible: false if no order keeps all ties. Call bg__stages_free also after a
  * failure. Errors: OUT_OF_MEMORY. */
-bg_status bg__stages_find(bg__stages *stages, bg__layout *layout, const bool *outside, const bool *first,
-                          const bg__ties *ties, bool *possible);
+bg_status bg__stages_assign(bg__stages *stages, bg__layout *layout, const bool *outside, const bool *first,
+                            const bg__coresident_pairs *ties, bool *possible);
 void bg__stages_free(bg__stages *stages);
 
 #endif

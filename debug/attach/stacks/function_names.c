@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool bg__function_is(const char *function, const char *name)
+bool bg__function_has_name(const char *function, const char *name)
 {
     size_t bytes = strlen(name);
     return strncmp(function, name, bytes) == 0 && (function[bytes] == '\0' || function[bytes] == '_');
@@ -73,14 +73,14 @@ const char *bg__function_runtime_name(const char *function)
         {"cuGraphAddMemFreeNode", "cudaGraphAddMemFreeNode"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (bg__function_is(function, names[i][0]))
+        if (bg__function_has_name(function, names[i][0]))
             return names[i][1];
     return NULL;
 }
 
-const char *bg__function_written(const char *function, const bg__stack *from, char *text, size_t bytes)
+const char *bg__function_api_name(const char *function, const bg__stack *from, char *text, size_t bytes)
 {
-    const char *runtime = bg__stack_is_of_runtime(from) ? bg__function_runtime_name(function) : NULL;
+    const char *runtime = bg__stack_is_from_runtime(from) ? bg__function_runtime_name(function) : NULL;
     if (runtime != NULL)
         return runtime;
     snprintf(text, bytes, "%.*s", (int)strcspn(function, "_"), function);

@@ -15,7 +15,7 @@
 
 #include "base/base.h"
 
-enum { FRAMES = 40, PYTHON_BYTES = 1 << 14, BUCKETS = 1 << 12 };
+enum { FRAMES_MAX = 40, PYTHON_BYTES = 1 << 14, BUCKETS = 1 << 12 };
 
 struct bg__stack {
     bg__stack *next; /* in its bucket */
@@ -32,11 +32,11 @@ static struct {
     pthread_mutex_t lock;
     bg__stack *buckets[BUCKETS];
     /* The interpreter's functions, which need none of its locks; both or none. */
-    void *(*this_thread)(void);
-    void (*dump)(int descriptor, void *thread);
+    void *(*get_thread_state)(void);
+    void (*dump_traceback)(int descriptor, void *thread);
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__program_function(const char *name, void *function)
+void bg__find_program_function(const char *name, void *function)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     memcpy(function, &address, sizeof address);
@@ -46,26 +46,26 @@ void bg__stacks_begin(void)
 {
     void *frame;
     (void)backtrace(&frame, 1);
-    bg__program_function("PyGILState_GetThisThreadState", &stacks.this_thread);
-    bg__program_function("_Py_DumpTraceback", &stacks.dump);
+    bg__find_program_function("PyGILState_GetThisThreadState", &stacks.get_thread_state);
+    bg__find_program_function("_Py_DumpTraceback", &stacks.dump_traceback);
 }
 
 /* ---- recording ---- */
 
 /* The interpreter writes to a descriptor. Its text has at most 100 lines, so it fits into a pipe without a reader. */
-static size_t read_python(char text[PYTHON_BYTES])
+static size_t read_python_stack(char text[PYTHON_BYTES])
 {
     int ends[2];
     ssize_t got;
     void *thread;
 
     text[0] = '\0';
-    if (stacks.this_thread == NULL || stacks.dump == NULL)
+    if (stacks.get_thread_state == NULL || stacks.dump_traceback == NULL)
         return 0;
-    thread = stacks.this_thread();
+    thread = stacks.get_thread_state();
     if (thread == NULL || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return 0;
-    stacks.dump(ends[1], thread);
+    stacks.dump_traceback(ends[1], thread);
     got = read(ends[0], text, PYTHON_BYTES - 1);
     (void)close(ends[0]);
     (void)close(ends[1]);
@@ -102,13 +102,13 @@ static bg__stack *create_stack(uint64_t hash, void *const *frames, int depth, co
 
 const bg__stack *bg__stack_here(void)
 {
-    void *frames[FRAMES];
+    void *frames[FRAMES_MAX];
     char python[PYTHON_BYTES];
-    int depth = backtrace(frames, FRAMES);
+    int depth = backtrace(frames, FRAMES_MAX);
     uint64_t hash = hash_bytes(0xcbf29ce484222325, frames, (size_t)depth * sizeof *frames);
     bg__stack *stack;
 
-    hash = hash_bytes(hash, python, read_python(python));
+    hash = hash_bytes(hash, python, read_python_stack(python));
     pthread_mutex_lock(&stacks.lock);
     for (stack = stacks.buckets[hash % BUCKETS]; stack != NULL; stack = stack->next)
         if (stack->hash == hash)
@@ -132,7 +132,7 @@ typedef struct python_line {
     int file_bytes, function_bytes, number;
 } python_line;
 
-static bool read_line(const char *text, python_line *line)
+static bool parse_python_line(const char *text, python_line *line)
 {
     const char *quote = strchr(text, '"'), *end = quote != NULL ? strstr(quote, "\", line ") : NULL;
     const char *last = strchrnul(text, '\n');
@@ -149,7 +149,7 @@ static bool read_line(const char *text, python_line *line)
 }
 
 /* "<shim>" is an entry frame of the interpreter of Python 3.12. */
-static bool is_of_package(const python_line *line)
+static bool is_in_package(const python_line *line)
 {
     static const char *const places[] = {"<shim>", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
@@ -159,34 +159,34 @@ static bool is_of_package(const python_line *line)
 }
 
 /* The name of the file that holds a frame's code. */
-static const char *library_of(const Dl_info *about)
+static const char *library_name(const Dl_info *about)
 {
     const char *slash = strrchr(about->dli_fname, '/');
     return slash != NULL ? slash + 1 : about->dli_fname;
 }
 
-static bool is_in(const Dl_info *about, const char *library)
+static bool is_in_library(const Dl_info *about, const char *library)
 {
-    return strncmp(library_of(about), library, strlen(library)) == 0;
+    return strncmp(library_name(about), library, strlen(library)) == 0;
 }
 
-static bool is_of_tools(const Dl_info *about)
+static bool is_in_tools(const Dl_info *about)
 {
-    return is_in(about, "libbreakgraph_attach") || is_in(about, "libbreakgraph_tools");
+    return is_in_library(about, "libbreakgraph_attach") || is_in_library(about, "libbreakgraph_tools");
 }
 
 /* Whether the frame is in the tools or in CUDA's libraries: these frames are not shown. */
-static bool is_below_program(const Dl_info *about)
+static bool is_in_tools_or_cuda(const Dl_info *about)
 {
-    return is_of_tools(about) || is_in(about, "libcuda.so") || is_in(about, "libcudart.so") ||
-           is_in(about, "libhostcuda.so");
+    return is_in_tools(about) || is_in_library(about, "libcuda.so") || is_in_library(about, "libcudart.so") ||
+           is_in_library(about, "libhostcuda.so");
 }
 
 /* Returns the function that has frame, which the caller frees, and the frame's offset in it. NULL: unknown. */
-static char *name_of(const void *frame, const Dl_info *about, size_t *offset)
+static char *find_symbol_name(const void *frame, const Dl_info *about, size_t *offset)
 {
     *offset = (size_t)((const char *)frame - (const char *)about->dli_saddr);
-    return about->dli_sname != NULL ? strdup(about->dli_sname) : bg__symbol_find(about, frame, offset);
+    return about->dli_sname != NULL ? strdup(about->dli_sname) : bg__find_symbol(about, frame, offset);
 }
 
 static bool is_cuda_name(const char *name)
@@ -205,7 +205,7 @@ static bool is_cuda_template(const char *symbol)
 
 /* Whether the symbol is of the CUDA runtime or its header. A runtime that is linked statically has the symbols
  * "cudaMalloc" and "libcudart_static_1310e5...". */
-static bool is_of_runtime(const char *symbol)
+static bool is_runtime_symbol(const char *symbol)
 {
     return strncmp(symbol, "libcudart_static_", strlen("libcudart_static_")) == 0 || is_cuda_name(symbol) ||
            is_cuda_template(symbol) || strstr(symbol, "__cudaLaunchKernel") != NULL;
@@ -214,7 +214,7 @@ static bool is_of_runtime(const char *symbol)
 /* Whether the symbol is of code that nvcc or hostcuda-cc generates for kernel<<<...>>>(...): stubs, and the function
  * around them. That one has the kernel's name, which the stub's name contains. *stub is the last stub; the caller frees
  * it. */
-static bool is_of_launch(const char *symbol, char **stub)
+static bool is_launch_symbol(const char *symbol, char **stub)
 {
     bool is_stub = strstr(symbol, "__device_stub__") != NULL;
     bool is_kernel = *stub != NULL && (strstr(*stub, "8hostcuda") != NULL || strstr(*stub, symbol) != NULL);
@@ -225,28 +225,28 @@ static bool is_of_launch(const char *symbol, char **stub)
     return is_stub || is_kernel;
 }
 
-/* Returns false and prints nothing for a frame of the runtime or of a launch. *stub is as for is_of_launch. */
+/* Returns false and prints nothing for a frame of the runtime or of a launch. *stub is as for is_launch_symbol. */
 static bool print_frame(FILE *out, const void *frame, const Dl_info *about, char **stub)
 {
     size_t offset;
-    char *symbol = name_of(frame, about, &offset), *name = symbol != NULL ? bg__demangle(symbol) : NULL;
-    bool is_shown = symbol == NULL || !(is_of_launch(symbol, stub) || is_of_runtime(symbol));
+    char *symbol = find_symbol_name(frame, about, &offset), *name = symbol != NULL ? bg__demangle(symbol) : NULL;
+    bool is_shown = symbol == NULL || !(is_launch_symbol(symbol, stub) || is_runtime_symbol(symbol));
     if (symbol != NULL && is_shown)
-        fprintf(out, "%s+%#zx in %s", name != NULL ? name : symbol, offset, library_of(about));
+        fprintf(out, "%s+%#zx in %s", name != NULL ? name : symbol, offset, library_name(about));
     else if (is_shown)
-        fprintf(out, "%s+%#zx", library_of(about), (size_t)((const char *)frame - (const char *)about->dli_fbase));
+        fprintf(out, "%s+%#zx", library_name(about), (size_t)((const char *)frame - (const char *)about->dli_fbase));
     free(name);
     free(symbol);
     return is_shown;
 }
 
-static bool find_frame(const void *frame, Dl_info *about)
+static bool find_frame_info(const void *frame, Dl_info *about)
 {
     return dladdr(frame, about) != 0 && about->dli_fname != NULL;
 }
 
 /* Tests the innermost frame outside of the tools, which is the one that called the driver. */
-bool bg__stack_is_of_runtime(const bg__stack *stack)
+bool bg__stack_is_from_runtime(const bg__stack *stack)
 {
     bool of_runtime = false;
     Dl_info about;
@@ -254,10 +254,10 @@ bool bg__stack_is_of_runtime(const bg__stack *stack)
     size_t offset;
 
     for (int i = 0; stack != NULL && i < stack->depth; i++) {
-        if (!find_frame(stack->frames[i], &about) || is_of_tools(&about))
+        if (!find_frame_info(stack->frames[i], &about) || is_in_tools(&about))
             continue;
-        symbol = name_of(stack->frames[i], &about, &offset);
-        of_runtime = is_below_program(&about) || (symbol != NULL && is_of_runtime(symbol));
+        symbol = find_symbol_name(stack->frames[i], &about, &offset);
+        of_runtime = is_in_tools_or_cuda(&about) || (symbol != NULL && is_runtime_symbol(symbol));
         free(symbol);
         break;
     }
@@ -276,13 +276,13 @@ const char *bg__stack_text(const bg__stack *given)
     if (out != NULL) {
         python_line line;
         for (const char *at = stack->python; *at != '\0'; at = *strchrnul(at, '\n') ? strchr(at, '\n') + 1 : "")
-            if (read_line(at, &line))
+            if (parse_python_line(at, &line))
                 fprintf(out, "%.*s:%d in %.*s\n", line.file_bytes, line.file, line.number, line.function_bytes,
                         line.function);
         char *stub = NULL;
         for (int i = 0; i < stack->depth; i++) {
             Dl_info about;
-            if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
+            if (find_frame_info(stack->frames[i], &about) && !is_in_tools_or_cuda(&about) &&
                 print_frame(out, stack->frames[i], &about, &stub))
                 fputc('\n', out);
         }
@@ -297,7 +297,7 @@ const char *bg__stack_text(const bg__stack *given)
     return text != NULL ? text : "";
 }
 
-static void find_site(bg__stack *stack)
+static void set_site_locked(bg__stack *stack)
 {
     python_line line, best = {.file = NULL};
     char *text = NULL, *stub = NULL;
@@ -305,9 +305,9 @@ static void find_site(bg__stack *stack)
     FILE *out;
 
     for (const char *at = stack->python; *at != '\0'; at = *strchrnul(at, '\n') ? strchr(at, '\n') + 1 : "") {
-        if (!read_line(at, &line))
+        if (!parse_python_line(at, &line))
             continue;
-        if (best.file == NULL || (is_of_package(&best) && !is_of_package(&line)))
+        if (best.file == NULL || (is_in_package(&best) && !is_in_package(&line)))
             best = line;
     }
     out = open_memstream(&text, &bytes);
@@ -317,7 +317,7 @@ static void find_site(bg__stack *stack)
         fprintf(out, "%.*s", best.file_bytes, best.file);
     for (int i = 0; best.file == NULL && i < stack->depth; i++) {
         Dl_info about;
-        if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
+        if (find_frame_info(stack->frames[i], &about) && !is_in_tools_or_cuda(&about) &&
             print_frame(out, stack->frames[i], &about, &stub))
             break;
     }
@@ -334,7 +334,7 @@ bg_site bg__stack_site(const bg__stack *given)
     bg_site site;
     pthread_mutex_lock(&stacks.lock);
     if (stack->site.file == NULL)
-        find_site(stack);
+        set_site_locked(stack);
     site = stack->site;
     pthread_mutex_unlock(&stacks.lock);
     return site;

@@ -12,7 +12,7 @@ typedef struct bg__stack bg__stack;
 
 /* Finds a function of the program or its libraries, such as the interpreter. function points to a function pointer,
  * which becomes NULL if there is none. */
-void bg__program_function(const char *name, void *function);
+void bg__find_program_function(const char *name, void *function);
 
 /* Finds the interpreter's functions, and lets the unwinder load its library. Call it before the first stack. */
 void bg__stacks_begin(void);
@@ -23,7 +23,7 @@ const bg__stack *bg__stack_here(void);
  * innermost function outside of CUDA's libraries, with line 0. The text lives as long as the process. */
 bg_site bg__stack_site(const bg__stack *stack);
 /* Whether the CUDA runtime, and not the program itself, called the driver. Returns false for NULL. */
-bool bg__stack_is_of_runtime(const bg__stack *stack);
+bool bg__stack_is_from_runtime(const bg__stack *stack);
 /* All frames as text, one line each, the innermost first. The text lives as long as the process. */
 const char *bg__stack_text(const bg__stack *stack);
 

@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct image {
+typedef struct mapped_file {
     const char *bytes;
     size_t size;
-} image;
+} mapped_file;
 
-static bool map_file(const char *path, image *file)
+static bool map_file(const char *path, mapped_file *file)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
@@ -29,22 +29,22 @@ static bool map_file(const char *path, image *file)
     (void)close(fd);
     if (mapped == MAP_FAILED)
         return false;
-    *file = (image){mapped, (size_t)about.st_size};
+    *file = (mapped_file){mapped, (size_t)about.st_size};
     return true;
 }
 
 /* Returns count elements of size bytes at offset, or NULL if the file is shorter or offset is not aligned. */
-static const void *part_of(const image *file, uint64_t offset, uint64_t count, size_t size)
+static const void *file_part(const mapped_file *file, uint64_t offset, uint64_t count, size_t size)
 {
     bool inside = offset % 8 == 0 && offset <= file->size && count <= (file->size - offset) / size;
     return inside ? file->bytes + offset : NULL;
 }
 
 /* Finds the symbol table and the table of its names. Returns false if there is none. */
-static bool find_tables(const image *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * *symbols,
-                        const ElfW(Shdr) * *names)
+static bool find_symbol_tables(const mapped_file *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * *symbols,
+                               const ElfW(Shdr) * *names)
 {
-    const ElfW(Shdr) *sections = part_of(file, head->e_shoff, head->e_shnum, sizeof *sections);
+    const ElfW(Shdr) *sections = file_part(file, head->e_shoff, head->e_shnum, sizeof *sections);
     if (sections == NULL || head->e_shentsize != sizeof *sections)
         return false;
     for (int i = 0; i < head->e_shnum; i++) {
@@ -57,18 +57,19 @@ static bool find_tables(const image *file, const ElfW(Ehdr) * head, const ElfW(S
     return false;
 }
 
-static char *find_in(const image *file, uintptr_t base, uintptr_t address, size_t *offset)
+static char *find_symbol_in(const mapped_file *file, uintptr_t base, uintptr_t address, size_t *offset)
 {
-    const ElfW(Ehdr) *head = part_of(file, 0, 1, sizeof *head);
+    const ElfW(Ehdr) *head = file_part(file, 0, 1, sizeof *head);
     const ElfW(Shdr) * symbols, *names;
     const ElfW(Sym) * table;
     uintptr_t wanted;
     size_t count;
 
-    if (head == NULL || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || !find_tables(file, head, &symbols, &names))
+    if (head == NULL || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+        !find_symbol_tables(file, head, &symbols, &names))
         return NULL;
     count = symbols->sh_size / sizeof *table;
-    table = part_of(file, symbols->sh_offset, count, sizeof *table);
+    table = file_part(file, symbols->sh_offset, count, sizeof *table);
     wanted = address - (head->e_type == ET_DYN ? base : 0);
     for (size_t i = 0; table != NULL && i < count; i++) {
         const ElfW(Sym) *symbol = &table[i];
@@ -82,14 +83,14 @@ static char *find_in(const image *file, uintptr_t base, uintptr_t address, size_
 }
 
 /* The loader's path of the program may be relative to an earlier directory, so /proc/self/exe is tried, too. */
-char *bg__symbol_find(const Dl_info *about, const void *address, size_t *offset)
+char *bg__find_symbol(const Dl_info *about, const void *address, size_t *offset)
 {
-    image file;
+    mapped_file file;
     char *name;
 
     if (!map_file(about->dli_fname, &file) && !map_file("/proc/self/exe", &file))
         return NULL;
-    name = find_in(&file, (uintptr_t)about->dli_fbase, (uintptr_t)address, offset);
+    name = find_symbol_in(&file, (uintptr_t)about->dli_fbase, (uintptr_t)address, offset);
     (void)munmap((void *)(uintptr_t)file.bytes, file.size);
     return name;
 }

@@ -8,6 +8,6 @@
 
 /* Returns the name of the function that has address, which the caller frees, and the offset of address in it. about: as
  * dladdr has filled it in. NULL: the file has no such symbol, or cannot be read. */
-char *bg__symbol_find(const Dl_info *about, const void *address, size_t *offset);
+char *bg__find_symbol(const Dl_info *about, const void *address, size_t *offset);
 
 #endif

@@ -15,6 +15,6 @@ cli_status cli_assignment_check(const char *text);
 bool cli_variable_is_unknown(const char *name, char hint[BG__HINT_BYTES]);
 /* Sets the variables of flags and of -e in this process, in the order of the command line; the program inherits
  * them. */
-cli_status cli_assign(const cli_arguments *arguments);
+cli_status cli_set_variables(const cli_arguments *arguments);
 
 #endif

@@ -2,14 +2,14 @@
 
 #include "base/variables.h"
 
-const char *cli_flag_value(const cli_flag *flag)
+const char *cli_flag_value_syntax(const cli_flag *flag)
 {
     return flag->variable != NULL ? bg__variable_find(flag->variable)->values : flag->value;
 }
 
-const char *cli_flag_sign(const cli_flag *flag)
+const char *cli_flag_separator(const cli_flag *flag)
 {
-    if (cli_flag_value(flag) == NULL)
+    if (cli_flag_value_syntax(flag) == NULL)
         return "";
     return flag->name[1] == '-' ? "=" : " ";
 }

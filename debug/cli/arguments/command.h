@@ -13,13 +13,13 @@ typedef struct cli_flag {
     const char *text;
 } cli_flag;
 
-typedef struct cli_given {
+typedef struct cli_given_flag {
     const cli_flag *flag;
     const char *value; /* "": the flag takes none */
-} cli_given;
+} cli_given_flag;
 
 typedef struct cli_arguments {
-    cli_given *given; /* in the order of the command line */
+    cli_given_flag *given; /* in the order of the command line */
     size_t count;
     char **rest; /* the arguments after the flags, ended by NULL */
     int rest_count;
@@ -38,10 +38,10 @@ typedef struct cli_command {
 
 /* The value that the flag takes, as help shows it: the flag's, or the one of its variable's row. NULL: it takes
  * none. */
-const char *cli_flag_value(const cli_flag *flag);
+const char *cli_flag_value_syntax(const cli_flag *flag);
 /* The separator between the flag and its value: "=" of "--flag=VALUE", " " of "-e VALUE"; "": the flag takes no
  * value. */
-const char *cli_flag_sign(const cli_flag *flag);
+const char *cli_flag_separator(const cli_flag *flag);
 /* Returns flag i of all lists; NULL: there are fewer. */
 const cli_flag *cli_command_flag(const cli_command *command, size_t i);
 

@@ -20,7 +20,7 @@ static const cli_flag *find_flag(const cli_command *command, const char *argumen
 }
 
 /* The variable that a flag of earlier versions set: "--host-seed" HOSTCUDA_SEED, "--dot" BG_DOT. NULL: none. */
-static const bg__variable *variable_of(const char *flag, size_t length)
+static const bg__variable *find_former_variable(const char *flag, size_t length)
 {
     bool host = strncmp(flag, "--host-", 7) == 0;
     size_t lead = host ? 7 : 2;
@@ -34,67 +34,67 @@ static const bg__variable *variable_of(const char *flag, size_t length)
     return bg__variable_find(name);
 }
 
-static cli_status refuse_unknown(const cli_command *command, const char *argument, size_t length)
+static cli_status reject_unknown_flag(const cli_command *command, const char *argument, size_t length)
 {
     bool sets = find_flag(command, "-e", 2) != NULL;
     bool dashed = length > 2 && memchr(argument, '_', length) == NULL;
-    const bg__variable *variable = sets && dashed ? variable_of(argument, length) : NULL;
-    bg__nearest nearest = bg__nearest_to(argument + 2, length > 2 ? length - 2 : 0);
+    const bg__variable *variable = sets && dashed ? find_former_variable(argument, length) : NULL;
+    bg__nearest nearest = bg__nearest_begin(argument + 2, length > 2 ? length - 2 : 0);
     char hint[BG__HINT_BYTES];
     const cli_flag *flag;
 
     if (variable != NULL)
-        return cli_say(CLI_USAGE, "'%s': %.*s is now -e %s=%s", argument, (int)length, argument, variable->name,
-                       variable->values);
+        return cli_print_message(CLI_USAGE, "'%s': %.*s is now -e %s=%s", argument, (int)length, argument,
+                                 variable->name, variable->values);
     for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
         if (flag->name[1] == '-')
             bg__nearest_add(&nearest, flag->name + 2, strlen(flag->name + 2));
     bg__nearest_add(&nearest, "help", strlen("help"));
-    return cli_say(CLI_USAGE, "unknown flag '%s'%s; 'breakgraph help %s' lists the flags", argument,
-                   bg__nearest_hint(&nearest, "--", hint), command->name);
+    return cli_print_message(CLI_USAGE, "unknown flag '%s'%s; 'breakgraph help %s' lists the flags", argument,
+                             bg__nearest_hint(&nearest, "--", hint), command->name);
 }
 
 /* "--flag" or "--flag=VALUE". */
-static cli_status read_flag(const cli_command *command, const char *argument, cli_given *given)
+static cli_status parse_flag(const cli_command *command, const char *argument, cli_given_flag *given)
 {
     size_t length = strcspn(argument, "=");
     const cli_flag *flag = find_flag(command, argument, length);
     const char *value = argument[length] == '=' ? argument + length + 1 : NULL, *takes, *allowed;
 
     if (flag == NULL)
-        return refuse_unknown(command, argument, length);
-    takes = cli_flag_value(flag);
+        return reject_unknown_flag(command, argument, length);
+    takes = cli_flag_value_syntax(flag);
     if (value != NULL && takes == NULL)
-        return cli_say(CLI_USAGE, "'%s': %s takes no value", argument, flag->name);
+        return cli_print_message(CLI_USAGE, "'%s': %s takes no value", argument, flag->name);
     if (takes != NULL && (value != NULL ? value[0] == '\0' : flag->without == NULL))
-        return cli_say(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, takes);
-    allowed = value != NULL ? cli_flag_allowed(flag, value) : NULL;
+        return cli_print_message(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, takes);
+    allowed = value != NULL ? cli_flag_check_value(flag, value) : NULL;
     if (allowed != NULL)
-        return cli_say(CLI_USAGE, "'%s': allowed are %s", argument, allowed);
+        return cli_print_message(CLI_USAGE, "'%s': allowed are %s", argument, allowed);
     given->flag = flag;
     given->value = value != NULL ? value : flag->without != NULL ? flag->without : "";
     return CLI_OK;
 }
 
 /* -e and its argument. */
-static cli_status read_assignment(const cli_command *command, const char *assignment, cli_given *given)
+static cli_status parse_assignment(const cli_command *command, const char *assignment, cli_given_flag *given)
 {
-    *given = (cli_given){.flag = find_flag(command, "-e", 2), .value = assignment};
-    return given->flag == NULL ? refuse_unknown(command, "-e", 2) : cli_assignment_check(assignment);
+    *given = (cli_given_flag){.flag = find_flag(command, "-e", 2), .value = assignment};
+    return given->flag == NULL ? reject_unknown_flag(command, "-e", 2) : cli_assignment_check(assignment);
 }
 
 /* Parses what follows the command's name. *done: there is nothing to run, since help or an error was printed. */
 static cli_status parse_flags(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
 {
     cli_status status = CLI_OK;
-    cli_given *given;
+    cli_given_flag *given;
     int i = 1;
 
     *arguments = (cli_arguments){.given = calloc((size_t)argc, sizeof *arguments->given)};
     *done = true;
-    cli_say_for(command->name);
+    cli_set_command_name(command->name);
     if (arguments->given == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_help_print(command, stdout);
@@ -102,11 +102,11 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
         }
         given = &arguments->given[arguments->count];
         if (strcmp(argv[i], "-e") == 0)
-            status = read_assignment(command, argv[++i], given); /* argv ends with NULL */
+            status = parse_assignment(command, argv[++i], given); /* argv ends with NULL */
         else if (strncmp(argv[i], "-e=", 3) == 0)
-            status = cli_say(CLI_USAGE, "'%s': write -e NAME=VALUE", argv[i]);
+            status = cli_print_message(CLI_USAGE, "'%s': write -e NAME=VALUE", argv[i]);
         else
-            status = read_flag(command, argv[i], given);
+            status = parse_flag(command, argv[i], given);
         if (status != CLI_OK)
             return status;
         arguments->count++;
@@ -116,7 +116,8 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
     arguments->rest = argv + i;
     arguments->rest_count = argc - i;
     if (arguments->rest_count > 0 && command->arguments[0] == '\0')
-        return cli_say(CLI_USAGE, "unknown argument '%s'; the command takes no arguments", arguments->rest[0]);
+        return cli_print_message(CLI_USAGE, "unknown argument '%s'; the command takes no arguments",
+                                 arguments->rest[0]);
     *done = false;
     return CLI_OK;
 }
@@ -127,14 +128,14 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
     bool done;
     int status = parse_flags(command, argc, argv, &arguments, &done);
     if (!done)
-        status = cli_assign(&arguments);
+        status = cli_set_variables(&arguments);
     if (!done && status == CLI_OK)
         status = command->run(&arguments);
     free(arguments.given);
     return status;
 }
 
-const char *cli_value(const cli_arguments *arguments, const char *flag)
+const char *cli_given_value(const cli_arguments *arguments, const char *flag)
 {
     for (size_t i = arguments->count; i > 0; i--)
         if (strcmp(arguments->given[i - 1].flag->name, flag) == 0)
@@ -142,18 +143,18 @@ const char *cli_value(const cli_arguments *arguments, const char *flag)
     return NULL;
 }
 
-cli_status cli_need_program(const cli_arguments *arguments)
+cli_status cli_require_program(const cli_arguments *arguments)
 {
     if (arguments->rest_count > 0)
         return CLI_OK;
-    return cli_say(CLI_USAGE, "no program given; write: ... -- PROGRAM ARG...");
+    return cli_print_message(CLI_USAGE, "no program given; write: ... -- PROGRAM ARG...");
 }
 
-cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
+cli_status cli_read_timeout(const cli_arguments *arguments, double *seconds)
 {
-    const char *value = cli_value(arguments, "--timeout");
+    const char *value = cli_given_value(arguments, "--timeout");
     *seconds = 0;
-    if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
-        return cli_say(CLI_USAGE, "'--timeout=%s': allowed are seconds above 0, up to 1000000", value);
+    if (value != NULL && (!bg__parse_number(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
+        return cli_print_message(CLI_USAGE, "'--timeout=%s': allowed are seconds above 0, up to 1000000", value);
     return CLI_OK;
 }

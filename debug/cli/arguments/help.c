@@ -42,9 +42,9 @@ static void print_entry(FILE *out, const char *left, const char *text, int colum
 static void print_flag(FILE *out, const cli_flag *flag)
 {
     char left[128], text[512];
-    const char *value = cli_flag_value(flag);
+    const char *value = cli_flag_value_syntax(flag);
     bool optional = value != NULL && flag->without != NULL;
-    snprintf(left, sizeof left, "%s%s%s%s%s", flag->name, optional ? "[" : "", cli_flag_sign(flag),
+    snprintf(left, sizeof left, "%s%s%s%s%s", flag->name, optional ? "[" : "", cli_flag_separator(flag),
              value != NULL ? value : "", optional ? "]" : "");
     if (flag->variable == NULL)
         snprintf(text, sizeof text, "%s", flag->text);

@@ -8,7 +8,7 @@
 
 /* Whether the next command gets this flag: one that every command with a program has, and no -e of a variable that the
  * next command sets itself. */
-static bool is_carried(const cli_given *given, const char *command)
+static bool is_kept_flag(const cli_given_flag *given, const char *command)
 {
     static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG=", "BG_SHADOW="};
     const char *flag = given->flag->name, *value = given->value;
@@ -29,11 +29,11 @@ static void print_flags(FILE *out, const cli_arguments *given, const char *comma
 {
     for (size_t i = 0; i < given->count; i++) {
         const char *name = given->given[i].flag->name, *value = given->given[i].value;
-        if (!is_carried(&given->given[i], command))
+        if (!is_kept_flag(&given->given[i], command))
             continue;
         fprintf(out, " %s%s", name, value[0] == '\0' ? "" : name[1] == 'e' ? " " : "=");
         if (value[0] != '\0')
-            cli_shell_word(out, value);
+            cli_print_shell_word(out, value);
     }
 }
 
@@ -47,11 +47,11 @@ static void print_host_variables(FILE *out, const char *command)
             strstr(command, names[i]) != NULL)
             continue;
         fprintf(out, " -e %s=", names[i]);
-        cli_shell_word(out, value);
+        cli_print_shell_word(out, value);
     }
 }
 
-char *cli_next_command(const cli_arguments *given, const char *command)
+char *cli_make_next_command(const cli_arguments *given, const char *command)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -63,16 +63,16 @@ char *cli_next_command(const cli_arguments *given, const char *command)
     print_flags(out, given, command);
     print_host_variables(out, command);
     fputs(" -- ", out);
-    cli_shell_words(out, given->rest);
+    cli_print_shell_words(out, given->rest);
     if (fclose(out) == 0)
         return text;
     free(text);
     return NULL;
 }
 
-void cli_next_print(FILE *out, const char *lead, const cli_arguments *given, const char *command)
+void cli_print_next_command(FILE *out, const char *lead, const cli_arguments *given, const char *command)
 {
-    char *next = cli_next_command(given, command);
+    char *next = cli_make_next_command(given, command);
     if (next != NULL) {
         fprintf(out, "%s: ", lead);
         cli_print(out, "%s", next);

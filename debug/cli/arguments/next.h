@@ -9,8 +9,8 @@
 /* Returns "breakgraph COMMAND -- PROGRAM ARG...", with the -e, --ranks, --oversubscribe and --timeout of the given
  * command line, and the seed and memory of the host device. command: its name and flags, quoted for a shell. The caller
  * frees the result. NULL: out of host memory. */
-char *cli_next_command(const cli_arguments *given, const char *command);
+char *cli_make_next_command(const cli_arguments *given, const char *command);
 /* Prints a line: "LEAD: " and that command. */
-void cli_next_print(FILE *out, const char *lead, const cli_arguments *given, const char *command);
+void cli_print_next_command(FILE *out, const char *lead, const cli_arguments *given, const char *command);
 
 #endif

@@ -17,7 +17,7 @@
 #include "debug/files/links.h"
 #include "debug/step/dump_index.h"
 
-static char told[BG__ALLOWED_BYTES];
+static char allowed_text[BG__ALLOWED_BYTES];
 
 /* ---- forms that the library reads ---- */
 
@@ -39,7 +39,7 @@ static bool are_nodes(const char *value)
 {
     size_t bytes = 0;
     char *list = value[0] == '@' ? cli_file_read(value + 1, true, &bytes) : strdup(value);
-    bool are = list != NULL && bg__variable_nodes(list);
+    bool are = list != NULL && bg__variable_check_nodes(list);
     free(list);
     return are;
 }
@@ -110,7 +110,7 @@ static bool fits_host(const char *variable, const char *value)
 /* ---- paths ---- */
 
 /* Whether the path is a directory that can be written into. */
-static bool is_place(const char *path)
+static bool is_writable_directory(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode) && access(path, W_OK | X_OK) == 0;
@@ -129,13 +129,13 @@ static bool is_writable(const char *path)
     slash = target != NULL ? strrchr(target, '/') : NULL;
     if (slash != NULL)
         slash[slash == target] = '\0'; /* the file's directory */
-    is = target != NULL && is_place(slash != NULL ? target : ".");
+    is = target != NULL && is_writable_directory(slash != NULL ? target : ".");
     free(target);
     return is;
 }
 
 /* Whether a dump can be written to the directory. A dump creates a missing directory, so this tries to create it. */
-static bool takes_dump(const char *path)
+static bool can_take_dump(const char *path)
 {
     cJSON *stopped;
     if (bg__dump_index_read(path, &stopped) != BG_OK)
@@ -143,7 +143,7 @@ static bool takes_dump(const char *path)
     cJSON_Delete(stopped);
     if (mkdir(path, 0777) == 0)
         return rmdir(path) == 0;
-    return errno == EEXIST && is_place(path);
+    return errno == EEXIST && is_writable_directory(path);
 }
 
 /* ---- all of them ---- */
@@ -151,14 +151,14 @@ static bool takes_dump(const char *path)
 static bool fits_path(bg__form form, const char *value)
 {
     switch (form) {
-    case BG__FORM_DIRECTORY: return is_place(value);
+    case BG__FORM_DIRECTORY: return is_writable_directory(value);
     case BG__FORM_FILE: return is_writable(value);
-    case BG__FORM_DUMP: return takes_dump(value);
+    case BG__FORM_DUMP: return can_take_dump(value);
     default: return true;
     }
 }
 
-static bool fits(const bg__variable *variable, const char *value)
+static bool fits_variable(const bg__variable *variable, const char *value)
 {
     uint64_t first, last;
     double number;
@@ -168,11 +168,11 @@ static bool fits(const bg__variable *variable, const char *value)
     if (strcmp(variable->group, "runner") == 0)
         return fits_runner(variable->name, value);
     switch (variable->form) {
-    case BG__FORM_CHOICE: return bg__variable_choice(variable, value, &index);
-    case BG__FORM_CHOICES: return bg__variable_choices(variable, value, &set);
+    case BG__FORM_CHOICE: return bg__variable_parse_choice(variable, value, &index);
+    case BG__FORM_CHOICES: return bg__variable_parse_choices(variable, value, &set);
     case BG__FORM_INTEGER:
-    case BG__FORM_SECONDS: return bg__variable_number(variable, value, &number);
-    case BG__FORM_RANGE: return bg__variable_range(value, &first, &last);
+    case BG__FORM_SECONDS: return bg__variable_parse_number(variable, value, &number);
+    case BG__FORM_RANGE: return bg__variable_parse_range(value, &first, &last);
     case BG__FORM_PATTERNS: return are_patterns(value);
     case BG__FORM_NODES: return are_nodes(value);
     case BG__FORM_TOLERANCES: return bg_tolerances_check(value) == BG_OK;
@@ -182,11 +182,11 @@ static bool fits(const bg__variable *variable, const char *value)
     }
 }
 
-const char *cli_variable_allowed(const bg__variable *variable, const char *value, bool paths)
+const char *cli_variable_check_value(const bg__variable *variable, const char *value, bool paths)
 {
-    if (value[0] == '\0' || (fits(variable, value) && (!paths || fits_path(variable->form, value))))
+    if (value[0] == '\0' || (fits_variable(variable, value) && (!paths || fits_path(variable->form, value))))
         return NULL;
-    return bg__variable_allowed(variable, value, told);
+    return bg__variable_describe_allowed(variable, value, allowed_text);
 }
 
 /* Whether the command writes the file at its end. A state file does not count: its errors have an exit status of their
@@ -197,7 +197,7 @@ static bool is_written_by_command(const cli_flag *flag, const char *value)
 }
 
 /* The variable whose values the flag takes without setting it; NULL: none. */
-static const bg__variable *find_like(const cli_flag *flag, const char *value)
+static const bg__variable *find_similar_variable(const cli_flag *flag, const char *value)
 {
     if (strcmp(flag->value, "PATTERNS") == 0)
         return bg__variable_find("BG_EAGER_OPS");
@@ -210,13 +210,13 @@ static const bg__variable *find_like(const cli_flag *flag, const char *value)
     return strcmp(flag->name, "--dot") == 0 ? bg__variable_find("BG_DOT") : NULL;
 }
 
-const char *cli_flag_allowed(const cli_flag *flag, const char *value)
+const char *cli_flag_check_value(const cli_flag *flag, const char *value)
 {
     const bg__variable choice = {.form = BG__FORM_CHOICE, .group = "", .values = flag->value}, *like;
     if (flag->variable != NULL)
-        return cli_variable_allowed(bg__variable_find(flag->variable), value, false);
+        return cli_variable_check_value(bg__variable_find(flag->variable), value, false);
     if (strchr(flag->value, '|') != NULL)
-        return cli_variable_allowed(&choice, value, false);
-    like = find_like(flag, value);
-    return like != NULL ? cli_variable_allowed(like, value, true) : NULL;
+        return cli_variable_check_value(&choice, value, false);
+    like = find_similar_variable(flag, value);
+    return like != NULL ? cli_variable_check_value(like, value, true) : NULL;
 }

@@ -19,14 +19,14 @@
 
 enum { PARTNERS = 4 }; /* with more culprits, the other node is not searched */
 
-static const cJSON *call_of(const cli_bisection *b, size_t index)
+static const cJSON *get_call(const cli_bisection *b, size_t index)
 {
     return cJSON_GetArrayItem(b->calls, (int)index);
 }
 
 /* ---- the trials before the search ------------------------------------------------------------------------------- */
 
-static void mark(const cli_bisection *b, bool *marks, size_t from, size_t to)
+static void mark_range(const cli_bisection *b, bool *marks, size_t from, size_t to)
 {
     for (size_t i = 0; i < b->name_count; i++)
         marks[i] = i >= from && i < to;
@@ -35,17 +35,18 @@ static void mark(const cli_bisection *b, bool *marks, size_t from, size_t to)
 /* No node was launched outside, so this says nothing about the fault. */
 static cli_status end_without_nodes(cli_bisection *b)
 {
-    return cli_bisect_end(b, CLI_UNJUDGED,
-                          "none of the %zu nodes of '%s' can be launched outside of its graph: breakgraph run --attach "
-                          "--nodes says why",
-                          b->name_count, b->argv[0]);
+    return cli_bisect_set_sentence(
+        b, CLI_UNJUDGED,
+        "none of the %zu nodes of '%s' can be launched outside of its graph: breakgraph run --attach "
+        "--nodes says why",
+        b->name_count, b->argv[0]);
 }
 
 static cli_status end_unchanged(cli_bisection *b)
 {
     const char *but =
-        cli_number(b->root, "not_split") > 0 ? ", but for those that breakgraph run --attach --nodes names," : "";
-    return cli_bisect_end(
+        cli_json_number(b->root, "not_split") > 0 ? ", but for those that breakgraph run --attach --nodes names," : "";
+    return cli_bisect_set_sentence(
         b, CLI_STAYS,
         "the fault remains with all nodes%s launched outside of their graphs, one after the other: the "
         "values or addresses that the graphs hold are wrong, not the order of their nodes; or it is in "
@@ -53,37 +54,37 @@ static cli_status end_unchanged(cli_bisection *b)
         but);
 }
 
-static cli_status ask_all(cli_bisection *b, bool *marks)
+static cli_status try_all_outside(cli_bisection *b, bool *marks)
 {
     bg_verdict verdict = BG_SKIP;
     cli_status status;
 
-    mark(b, marks, 0, b->name_count);
-    status = cli_trial(b, CLI_ALL_EAGER, marks, &verdict);
+    mark_range(b, marks, 0, b->name_count);
+    status = cli_trial_run(b, CLI_ALL_EAGER, marks, &verdict);
     if (status != CLI_OK)
         return status;
-    if (cli_number(b->root, "outside") == 0)
+    if (cli_json_number(b->root, "outside") == 0)
         return end_without_nodes(b);
     if (verdict == BG_BAD)
         return end_unchanged(b);
     if (verdict == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED, "with all nodes outside of their graphs, '%s' cannot be judged",
-                              b->argv[0]);
+        return cli_bisect_set_sentence(b, CLI_UNJUDGED, "with all nodes outside of their graphs, '%s' cannot be judged",
+                                       b->argv[0]);
     return CLI_OK;
 }
 
 /* ---- the culprits ----------------------------------------------------------------------------------------------- */
 
-typedef struct searching {
+typedef struct search_state {
     cli_bisection *b;
     const char **names; /* from the last to the first */
     bool *marks;
     cli_status status;
-} searching;
+} search_state;
 
-static bg_status try_set(void *user, const char *const *names, size_t count, bg_verdict *verdict)
+static bg_status try_candidates(void *user, const char *const *names, size_t count, bg_verdict *verdict)
 {
-    searching *s = user;
+    search_state *s = user;
     size_t given = 0;
 
     for (size_t i = 0; i < s->b->name_count; i++) {
@@ -91,12 +92,12 @@ static bg_status try_set(void *user, const char *const *names, size_t count, bg_
         s->marks[s->b->name_count - 1 - i] = is;
         given += is;
     }
-    s->status = cli_trial(s->b, CLI_SEARCH, s->marks, verdict);
+    s->status = cli_trial_run(s->b, CLI_SEARCH, s->marks, verdict);
     return s->status == CLI_OK ? BG_OK : BG_ERROR_STOPPED;
 }
 
 /* Turns indices of the reversed list into those of the calls. */
-static void turn(cli_bisection *b)
+static void restore_call_order(cli_bisection *b)
 {
     for (size_t i = 0; i < b->found; i++)
         b->culprits[i] = b->name_count - 1 - b->culprits[i];
@@ -110,64 +111,64 @@ static void turn(cli_bisection *b)
 /* bg_search finds short beginnings of a list: from the reversed list it finds ends. */
 static cli_status find_culprits(cli_bisection *b, bool *marks)
 {
-    searching s = {b, calloc(b->name_count + 1, sizeof *s.names), marks, CLI_OK};
+    search_state s = {b, calloc(b->name_count + 1, sizeof *s.names), marks, CLI_OK};
     bg_status searched = BG_ERROR_OUT_OF_MEMORY;
 
     b->culprits = calloc(b->name_count + 1, sizeof *b->culprits);
     for (size_t i = 0; s.names != NULL && i < b->name_count; i++)
         s.names[i] = b->names[b->name_count - 1 - i];
     if (s.names != NULL && b->culprits != NULL)
-        searched = bg_search(s.names, b->name_count, try_set, &s, b->culprits, &b->found);
+        searched = bg_search(s.names, b->name_count, try_candidates, &s, b->culprits, &b->found);
     free(s.names);
     if (searched == BG_OK) {
-        turn(b);
+        restore_call_order(b);
         return CLI_OK;
     }
     b->found = 0;
-    return s.status != CLI_OK ? s.status : cli_say(CLI_FAILED, "%s", bg_status_text(searched));
+    return s.status != CLI_OK ? s.status : cli_print_message(CLI_FAILED, "%s", bg_status_text(searched));
 }
 
 /* ---- the node that each must come after ------------------------------------------------------------------------- */
 
 /* The search for the node that one culprit must come after. Its trials share marks. */
-typedef struct beginning {
+typedef struct partner_search {
     cli_bisection *b;
     bool *marks;
     size_t culprit;
     bool first; /* the beginning comes before the culprit, all outside; else both are outside, alone */
-} beginning;
+} partner_search;
 
 /* Marks the culprit, and the nodes that the culprits before it must come after. */
-static void mark_first(const beginning *s)
+static void mark_partners(const partner_search *s)
 {
     s->marks[s->b->culprits[s->culprit]] = true;
     for (size_t i = 0; i < s->culprit; i++) {
-        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call_of(s->b, s->b->culprits[i]), "behind");
+        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(get_call(s->b, s->b->culprits[i]), "behind");
         if (behind != NULL)
             s->marks[(size_t)behind->valuedouble] = true;
     }
 }
 
-static void mark_others(const beginning *s)
+static void mark_others(const partner_search *s)
 {
     for (size_t i = 0; i < s->b->found; i++)
         if (i != s->culprit)
             s->marks[s->b->culprits[i]] = true;
 }
 
-static cli_status try_beginning(const beginning *s, cli_why why, size_t length, bg_verdict *verdict)
+static cli_status try_beginning(const partner_search *s, cli_trial_purpose why, size_t length, bg_verdict *verdict)
 {
-    mark(s->b, s->marks, 0, length);
+    mark_range(s->b, s->marks, 0, length);
     if (s->first)
-        mark_first(s);
+        mark_partners(s);
     else
         mark_others(s);
     *verdict = BG_SKIP;
-    return s->first ? cli_trial_first(s->b, why, s->marks, verdict) : cli_trial(s->b, why, s->marks, verdict);
+    return s->first ? cli_trial_run_first(s->b, why, s->marks, verdict) : cli_trial_run(s->b, why, s->marks, verdict);
 }
 
 /* Finds the shortest beginning with which the program is good. *last: its last node. *known: it was found. */
-static cli_status find_beginning(const beginning *s, size_t *last, bool *known)
+static cli_status find_beginning(const partner_search *s, size_t *last, bool *known)
 {
     size_t bad = 0, good = s->b->culprits[s->culprit] + 1;
     cli_status status = CLI_OK;
@@ -184,7 +185,7 @@ static cli_status find_beginning(const beginning *s, size_t *last, bool *known)
     return status;
 }
 
-static cli_status ask_again(const beginning *s, size_t length, bg_verdict wanted, bool *is)
+static cli_status retry_beginning(const partner_search *s, size_t length, bg_verdict wanted, bool *is)
 {
     bg_verdict verdict;
     cli_status status = try_beginning(s, CLI_CONFIRM, length, &verdict);
@@ -192,12 +193,12 @@ static cli_status ask_again(const beginning *s, size_t length, bg_verdict wanted
     return status;
 }
 
-static void note_partner(const beginning *s, size_t partner)
+static void record_partner(const partner_search *s, size_t partner)
 {
     const cli_bisection *b = s->b;
     size_t at = b->culprits[s->culprit];
     cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
-    bool same = strcmp(cli_text(call_of(b, partner), "graph"), cli_text(call, "graph")) == 0;
+    bool same = strcmp(cli_json_text(get_call(b, partner), "graph"), cli_json_text(call, "graph")) == 0;
 
     if (partner == at)
         return; /* no other node has to do with it */
@@ -207,7 +208,7 @@ static void note_partner(const beginning *s, size_t partner)
         cJSON_AddTrueToObject(call, "bad_first");
 }
 
-static void forget_partners(const cli_bisection *b)
+static void clear_partners(const cli_bisection *b)
 {
     for (size_t i = 0; i < b->found; i++) {
         cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
@@ -220,7 +221,7 @@ static void forget_partners(const cli_bisection *b)
 /* Repeats the trials on both sides of the result: a fault that did not show by chance would blame another node. */
 static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 {
-    beginning s = {b, marks, culprit, .first = true};
+    partner_search s = {b, marks, culprit, .first = true};
     bg_verdict verdict;
     size_t last = 0;
     bool known;
@@ -231,31 +232,32 @@ static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
     s.first = verdict == BG_BAD;
     status = find_beginning(&s, &last, &known);
     if (status == CLI_OK && known && last > 0)
-        status = ask_again(&s, last, BG_BAD, &known);
+        status = retry_beginning(&s, last, BG_BAD, &known);
     if (status == CLI_OK && known)
-        status = ask_again(&s, last + 1, BG_GOOD, &known);
+        status = retry_beginning(&s, last + 1, BG_GOOD, &known);
     if (status == CLI_OK && known)
-        note_partner(&s, last);
+        record_partner(&s, last);
     return status;
 }
 
 /* Ends the bisect if the graph itself orders a culprit after its node: no launch changes that, so the set of nodes
  * outside has changed the order of others. */
-static cli_status refuse_ordered(cli_bisection *b)
+static cli_status reject_ordered(cli_bisection *b)
 {
     for (size_t i = 0; i < b->found; i++) {
-        const cJSON *call = call_of(b, b->culprits[i]);
+        const cJSON *call = get_call(b, b->culprits[i]);
         const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
         if (behind == NULL || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")) ||
             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first")) ||
             cli_nodes_may_be_early(b, (size_t)behind->valuedouble, b->culprits[i]))
             continue;
-        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                              "no culprit can be named: the fault vanishes with %s outside of the graph, which waits "
-                              "there for all that it could come too early for; so the order of other nodes decides: a "
-                              "race, or sums by atomics, which may have any order. breakgraph check --attach "
-                              "--what=orders names nodes whose order changes the result, and tells the two apart",
-                              cli_text(call, "name"));
+        return cli_bisect_set_sentence(
+            b, CLI_NONDETERMINISTIC,
+            "no culprit can be named: the fault vanishes with %s outside of the graph, which waits "
+            "there for all that it could come too early for; so the order of other nodes decides: a "
+            "race, or sums by atomics, which may have any order. breakgraph check --attach "
+            "--what=orders names nodes whose order changes the result, and tells the two apart",
+            cli_json_text(call, "name"));
     }
     return CLI_OK;
 }
@@ -264,7 +266,7 @@ static cli_status refuse_ordered(cli_bisection *b)
 
 static void mark_culprits(const cli_bisection *b, bool *marks)
 {
-    mark(b, marks, 0, 0);
+    mark_range(b, marks, 0, 0);
     for (size_t i = 0; i < b->found; i++)
         marks[b->culprits[i]] = true;
 }
@@ -272,30 +274,30 @@ static void mark_culprits(const cli_bisection *b, bool *marks)
 /* Runs the program with the nodes that culprits must come after outside, too, as a run reports the stacks only of nodes
  * outside. Its verdict does not count: with those outside, what comes after them has no order with what comes after the
  * culprits. */
-static cli_status find_makers(cli_bisection *b, bool *marks)
+static cli_status collect_partner_stacks(cli_bisection *b, bool *marks)
 {
     bg_verdict verdict;
     size_t partners = 0;
 
     mark_culprits(b, marks);
     for (size_t i = 0; i < b->found; i++) {
-        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call_of(b, b->culprits[i]), "behind");
+        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(get_call(b, b->culprits[i]), "behind");
         if (behind == NULL || behind->valuedouble >= (double)b->name_count)
             continue;
         marks[(size_t)behind->valuedouble] = true;
         partners++;
     }
-    return partners > 0 ? cli_trial(b, CLI_CONFIRM, marks, &verdict) : CLI_OK;
+    return partners > 0 ? cli_trial_run(b, CLI_CONFIRM, marks, &verdict) : CLI_OK;
 }
 
-static cli_status confirm(cli_bisection *b, bool *marks)
+static cli_status confirm_culprits(cli_bisection *b, bool *marks)
 {
     int good = 0;
 
     mark_culprits(b, marks);
     for (int i = 0; i < CLI_CONFIRMATIONS; i++) {
         bg_verdict verdict = BG_SKIP;
-        cli_status status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
+        cli_status status = cli_trial_run(b, CLI_CONFIRM, marks, &verdict);
         if (status != CLI_OK)
             return status;
         good += verdict == BG_GOOD;
@@ -304,7 +306,7 @@ static cli_status confirm(cli_bisection *b, bool *marks)
     b->confirmed = good == CLI_CONFIRMATIONS;
     if (b->confirmed)
         return CLI_FAILED;
-    return cli_bisect_end(
+    return cli_bisect_set_sentence(
         b, CLI_NONDETERMINISTIC,
         "not confirmed: good in %d of %d trials with %s%s outside of the graph, as where a fault shows "
         "only sometimes: run the program more often in each trial with --count=N",
@@ -313,38 +315,38 @@ static cli_status confirm(cli_bisection *b, bool *marks)
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-static cli_status search(cli_bisection *b, bool *marks)
+static cli_status search_culprits(cli_bisection *b, bool *marks)
 {
     cli_status status = find_culprits(b, marks);
 
     if (status == CLI_OK)
-        forget_partners(b); /* of a search that was interrupted */
+        clear_partners(b); /* of a search that was interrupted */
     for (size_t i = 0; status == CLI_OK && i < b->found && b->found <= PARTNERS; i++)
         status = find_partner(b, marks, i);
     if (status == CLI_OK)
-        status = refuse_ordered(b);
+        status = reject_ordered(b);
     if (status == CLI_OK)
-        status = find_makers(b, marks);
-    return status == CLI_OK ? confirm(b, marks) : status;
+        status = collect_partner_stacks(b, marks);
+    return status == CLI_OK ? confirm_culprits(b, marks) : status;
 }
 
 cli_status cli_attached_search(cli_bisection *b)
 {
     bool bad = false, *marks;
-    cli_status status = cli_trial_twice(b, CLI_AS_IS, &bad);
+    cli_status status = cli_trial_run_twice(b, CLI_AS_IS, &bad);
 
     if (status != CLI_OK)
         return status;
     if (!bad)
-        return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
-                              b->argv[0]);
+        return cli_bisect_set_sentence(
+            b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for", b->argv[0]);
     marks = calloc(b->name_count + 1, sizeof *marks);
     if (marks == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 2 + 2 + 1 + CLI_CONFIRMATIONS;
-    status = ask_all(b, marks);
+    status = try_all_outside(b, marks);
     if (status == CLI_OK)
-        status = search(b, marks);
+        status = search_culprits(b, marks);
     free(marks);
     return status;
 }

@@ -11,7 +11,7 @@
 #include "bisect_nodes.h"
 
 /* Returns the command line, and frees the list of nodes. */
-static char *make_line(const cli_bisection *b, char *list)
+static char *make_command_line(const cli_bisection *b, char *list)
 {
     char *command = NULL, *line = NULL;
     size_t bytes = 0;
@@ -20,26 +20,26 @@ static char *make_line(const cli_bisection *b, char *list)
     if (out == NULL)
         goto done;
     fputs("run --attach", out);
-    if (strcmp(cli_value(b->arguments, "--attach"), "preload") != 0)
-        fprintf(out, "=%s", cli_value(b->arguments, "--attach"));
+    if (strcmp(cli_given_value(b->arguments, "--attach"), "preload") != 0)
+        fprintf(out, "=%s", cli_given_value(b->arguments, "--attach"));
     if (list[0] != '\0') {
         fputs(" --break=", out);
-        cli_shell_word(out, list);
+        cli_print_shell_word(out, list);
     }
     if (fclose(out) == 0)
-        line = cli_next_command(b->arguments, command);
+        line = cli_make_next_command(b->arguments, command);
 done:
     free(command);
     free(list);
     return line;
 }
 
-char *cli_attached_line(const cli_bisection *b, const bool *outside)
+char *cli_attached_command_line(const cli_bisection *b, const bool *outside)
 {
-    return make_line(b, cli_nodes_list(b, outside, true));
+    return make_command_line(b, cli_nodes_patterns(b, outside, true));
 }
 
-char *cli_attached_bad_line(const cli_bisection *b)
+char *cli_attached_bad_command_line(const cli_bisection *b)
 {
     bool *first = calloc(b->name_count + 1, sizeof *first), any = false;
     char *line;
@@ -51,7 +51,7 @@ char *cli_attached_bad_line(const cli_bisection *b)
         first[b->culprits[i]] = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first"));
         any = any || first[b->culprits[i]];
     }
-    line = any ? make_line(b, cli_nodes_list_first(b, first, true)) : strdup("");
+    line = any ? make_command_line(b, cli_nodes_patterns_first(b, first, true)) : strdup("");
     free(first);
     return line;
 }
@@ -73,12 +73,12 @@ cJSON *cli_attached_culprit(const cli_bisection *b, size_t index)
 
 static void print_node(const cJSON *call)
 {
-    const char *file = cli_text(call, "file");
-    cli_print(stdout, "%s (%s)", cli_text(call, "name"), cli_text(call, "op"));
+    const char *file = cli_json_text(call, "file");
+    cli_print(stdout, "%s (%s)", cli_json_text(call, "name"), cli_json_text(call, "op"));
     if (file[0] != '\0')
         cli_print(stdout, " at %s", file);
-    if (cli_number(call, "line") > 0)
-        printf(":%.0f", cli_number(call, "line"));
+    if (cli_json_number(call, "line") > 0)
+        printf(":%.0f", cli_json_number(call, "line"));
 }
 
 /* Prints the first lines: those of Python come before those of C, of which a framework has very many. */
@@ -105,7 +105,7 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind"), *partner;
     bool same;
 
-    if (behind == NULL && strcmp(cli_text(call, "op"), "child graph") == 0) {
+    if (behind == NULL && strcmp(cli_json_text(call, "op"), "child graph") == 0) {
         puts(
             "    nodes of the child graph, one after the other, do something else than in the graph: look at them with "
             "breakgraph check --attach --what=orders");
@@ -117,7 +117,7 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
         return;
     }
     partner = cJSON_GetArrayItem(b->calls, (int)behind->valuedouble);
-    same = strcmp(cli_text(partner, "graph"), cli_text(call, "graph")) == 0;
+    same = strcmp(cli_json_text(partner, "graph"), cli_json_text(call, "graph")) == 0;
     fputs(same && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first"))
               ? "    it must not run at the same time as "
               : "    it must come behind ",
@@ -142,7 +142,7 @@ static void print_line(const char *before, const char *line)
 
 void cli_attached_print_culprits(const cli_bisection *b, const char *good, const char *bad, double seconds)
 {
-    char *always = cli_attached_bad_line(b);
+    char *always = cli_attached_bad_command_line(b);
 
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);

@@ -13,7 +13,7 @@ enum { NEAR = 5 }; /* names that a message lists */
 
 /* ---- patterns, as bg_override_eager has them ---- */
 
-static bool glob(const char *pattern, size_t length, const char *text, size_t text_length)
+static bool matches_glob(const char *pattern, size_t length, const char *text, size_t text_length)
 {
     size_t p = 0, t = 0, star = length, resume = 0;
     while (t < text_length) {
@@ -41,7 +41,7 @@ static bool part_matches(const char *pattern, size_t length, const char *part, s
     const char *hash = memchr(part, '#', part_length);
     if (memchr(pattern, '#', length) == NULL && hash != NULL)
         part_length = (size_t)(hash - part);
-    return glob(pattern, length, part, part_length);
+    return matches_glob(pattern, length, part, part_length);
 }
 
 static bool pattern_matches(const char *pattern, size_t length, const char *call)
@@ -94,10 +94,10 @@ typedef struct call_list {
 
 static const char *listed_call_name(const cJSON *call)
 {
-    return cli_text(call, "name");
+    return cli_json_text(call, "name");
 }
 
-static int depth_of(const cJSON *call)
+static int call_depth(const cJSON *call)
 {
     int depth = 0;
     for (const char *c = listed_call_name(call); *c != '\0'; c++)
@@ -117,10 +117,10 @@ static size_t find_listed_call(const call_list *list, const cJSON *call)
 /* Inserts the call at *at, or after the calls inside the one before that; *at becomes its index. */
 static bool insert_listed_call(call_list *list, size_t *at, const cJSON *call)
 {
-    int depth = depth_of(call);
-    if (BG__GROW(list->calls, list->count, list->capacity, "calls") != BG_OK)
+    int depth = call_depth(call);
+    if (BG__ARRAY_GROW(list->calls, list->count, list->capacity, "calls") != BG_OK)
         return false;
-    while (*at < list->count && depth_of(list->calls[*at]) > depth)
+    while (*at < list->count && call_depth(list->calls[*at]) > depth)
         (*at)++;
     memmove(list->calls + *at + 1, list->calls + *at, (list->count - *at) * sizeof *list->calls);
     list->calls[*at] = call;
@@ -134,7 +134,7 @@ static bool is_captured(const cJSON *call)
 }
 
 /* Inserts a call that other graphs do not have after the one before it; if no call is known, all come at the end. */
-static bool add_graph(call_list *list, const cJSON *graph)
+static bool add_graph_calls(call_list *list, const cJSON *graph)
 {
     const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline");
     const cJSON *calls = cJSON_GetObjectItemCaseSensitive(outline, "calls"), *call;
@@ -163,9 +163,9 @@ static bool add_copy(cJSON *calls, const cJSON *call)
 {
     cJSON *copy = cJSON_CreateObject();
     if (copy != NULL && cJSON_AddStringToObject(copy, "name", listed_call_name(call)) &&
-        cJSON_AddStringToObject(copy, "op", cli_text(call, "op")) &&
-        cJSON_AddStringToObject(copy, "file", cli_text(call, "file")) &&
-        cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")) && cJSON_AddItemToArray(calls, copy))
+        cJSON_AddStringToObject(copy, "op", cli_json_text(call, "op")) &&
+        cJSON_AddStringToObject(copy, "file", cli_json_text(call, "file")) &&
+        cJSON_AddNumberToObject(copy, "line", cli_json_number(call, "line")) && cJSON_AddItemToArray(calls, copy))
         return true;
     cJSON_Delete(copy);
     return false;
@@ -173,38 +173,40 @@ static bool add_copy(cJSON *calls, const cJSON *call)
 
 /* ---- similar names ---- */
 
-static size_t distance_to(const char *pattern, const cJSON *call)
+static size_t edit_distance_to(const char *pattern, const cJSON *call)
 {
     const char *last = strrchr(pattern, '/'), *op = last != NULL ? last + 1 : pattern;
-    const char *name = cli_text(call, "name"), *op_name = cli_text(call, "op");
+    const char *name = cli_json_text(call, "name"), *op_name = cli_json_text(call, "op");
     size_t to_name = bg__edit_distance(pattern, strlen(pattern), name, strlen(name));
     size_t to_op = bg__edit_distance(op, strcspn(op, "#,"), op_name, strlen(op_name));
     return to_name < to_op ? to_name : to_op;
 }
 
-static cli_status refuse_only(const char *only, const call_list *all)
+static cli_status reject_only(const char *only, const call_list *all)
 {
     char near[512] = "";
     size_t used = 0, shown = 0;
     for (size_t far = 0; far <= strlen(only) / 2 + 1 && shown < NEAR; far++)
         for (size_t i = 0; i < all->count && shown < NEAR; i++) {
             const char *name = listed_call_name(all->calls[i]);
-            if (distance_to(only, all->calls[i]) != far || used + strlen(name) + 9 > sizeof near)
+            if (edit_distance_to(only, all->calls[i]) != far || used + strlen(name) + 9 > sizeof near)
                 continue;
             used += (size_t)snprintf(near + used, sizeof near - used, "%s%s", shown > 0 ? ", " : "; near: ", name);
             shown++;
         }
-    return cli_say(CLI_NO_MATCH, "--only=%s matches none of the %zu captured calls%s", only, all->count, near);
+    return cli_print_message(CLI_NO_MATCH, "--only=%s matches none of the %zu captured calls%s", only, all->count,
+                             near);
 }
 
 static cli_status choose_calls(const call_list *all, const char *only, cJSON *calls)
 {
     for (size_t i = 0; i < all->count; i++)
         if ((only == NULL || cli_calls_match(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
-            return cli_say(CLI_FAILED, "out of host memory");
+            return cli_print_message(CLI_FAILED, "out of host memory");
     if (all->count == 0)
-        return cli_say(CLI_NO_MATCH, "the program's graphs hold no op call: mark captured functions with BG_OP");
-    return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse_only(only, all) : CLI_OK;
+        return cli_print_message(CLI_NO_MATCH,
+                                 "the program's graphs hold no op call: mark captured functions with BG_OP");
+    return only != NULL && cJSON_GetArraySize(calls) == 0 ? reject_only(only, all) : CLI_OK;
 }
 
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls)
@@ -215,8 +217,8 @@ cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJS
 
     cJSON_ArrayForEach(graph, gathered->captured)
     {
-        if (status == CLI_OK && !add_graph(&all, graph))
-            status = cli_say(CLI_FAILED, "out of host memory");
+        if (status == CLI_OK && !add_graph_calls(&all, graph))
+            status = cli_print_message(CLI_FAILED, "out of host memory");
     }
     if (status == CLI_OK)
         status = choose_calls(&all, only, calls);

@@ -26,29 +26,30 @@ enum { MOST_STARTS = 1000 };
 
 /* ---- the trials before the search ---- */
 
-static cli_status ask_all_eager(cli_bisection *b)
+static cli_status try_all_eager(cli_bisection *b)
 {
     bool *all = calloc(b->name_count, sizeof *all);
     bg_verdict verdict = BG_SKIP;
     cli_status status;
 
     if (all == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     for (size_t i = 0; i < b->name_count; i++)
         all[i] = true;
-    status = cli_trial(b, CLI_ALL_EAGER, all, &verdict);
+    status = cli_trial_run(b, CLI_ALL_EAGER, all, &verdict);
     free(all);
     if (status != CLI_OK || verdict == BG_GOOD)
         return status;
     if (verdict == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu %s %s, '%s' cannot be judged", b->name_count,
-                              b->compiled ? "runs of calls" : "calls", cli_bisect_off(b), b->argv[0]);
+        return cli_bisect_set_sentence(b, CLI_UNJUDGED, "with all %zu %s %s, '%s' cannot be judged", b->name_count,
+                                       b->compiled ? "runs of calls" : "calls", cli_bisect_good_word(b), b->argv[0]);
     if (b->compiled)
-        return cli_bisect_end(b, CLI_STAYS,
-                              "the fault remains with none of the %zu runs of calls fused: no rule is to blame; "
-                              "breakgraph bisect without --compiled looks for the call",
-                              b->name_count);
-    return cli_bisect_end(
+        return cli_bisect_set_sentence(
+            b, CLI_STAYS,
+            "the fault remains with none of the %zu runs of calls fused: no rule is to blame; "
+            "breakgraph bisect without --compiled looks for the call",
+            b->name_count);
+    return cli_bisect_set_sentence(
         b, CLI_STAYS,
         "the fault remains with all %zu calls %seager: no captured call %sis to blame. It may be in work "
         "that is captured outside op calls, in arguments that the capture has frozen%s, or in memory "
@@ -60,7 +61,7 @@ static cli_status ask_all_eager(cli_bisection *b)
 
 /* Whether a trial can run the captured work one node after the other: if the program is then good though nothing runs
  * eagerly, the fault is one of order. On the host device seed 0 runs all work in the order of issue. */
-static bool find_series(const cli_bisection *b)
+static bool can_run_in_series(const cli_bisection *b)
 {
     const char *seed = getenv("HOSTCUDA_SEED"), *debug = getenv("BG_DEBUG");
     if (b->shadow) /* steps are not compared */
@@ -68,69 +69,70 @@ static bool find_series(const cli_bisection *b)
     return debug == NULL || strcmp(debug, "step") != 0;
 }
 
-static cli_status ask_series(cli_bisection *b)
+static cli_status try_in_series(cli_bisection *b)
 {
     bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
     cli_status status = CLI_OK;
     for (int i = 0; i < 2 && status == CLI_OK && (i == 0 || verdicts[0] == BG_GOOD); i++)
-        status = cli_trial(b, CLI_SERIAL, NULL, &verdicts[i]);
+        status = cli_trial_run(b, CLI_SERIAL, NULL, &verdicts[i]);
     if (status != CLI_OK || verdicts[0] != BG_GOOD || verdicts[1] != BG_GOOD)
         return status;
     b->order = true;
-    return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                          "'%s' is good if its captured work runs one node after the other (%s), and nothing eagerly: "
-                          "the fault is one of order, for which no op call is to blame: a wait is missing",
-                          b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
+    return cli_bisect_set_sentence(
+        b, CLI_NONDETERMINISTIC,
+        "'%s' is good if its captured work runs one node after the other (%s), and nothing eagerly: "
+        "the fault is one of order, for which no op call is to blame: a wait is missing",
+        b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
 }
 
 /* Runs the trials before the search. *search: there is something to search for. */
-static cli_status ask_oracle(cli_bisection *b, bool *search)
+static cli_status try_before_search(cli_bisection *b, bool *search_culprits)
 {
     bool bad = false;
-    cli_status status = cli_trial_twice(b, CLI_AS_IS, &bad);
+    cli_status status = cli_trial_run_twice(b, CLI_AS_IS, &bad);
 
-    *search = false;
+    *search_culprits = false;
     if (status != CLI_OK)
         return status;
     if (!bad)
-        return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
-                              b->argv[0]);
-    if (!b->compiled && find_series(b))
-        status = ask_series(b);
+        return cli_bisect_set_sentence(
+            b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for", b->argv[0]);
+    if (!b->compiled && can_run_in_series(b))
+        status = try_in_series(b);
     if (status == CLI_OK && !b->shadow && !b->compiled)
-        status = cli_trial_twice(b, CLI_FORWARD, &bad);
+        status = cli_trial_run_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
     if (!b->shadow && !b->compiled && bad) {
         cli_trial_show_check(b);
         b->without_graph = true;
-        return cli_bisect_end(
+        return cli_bisect_set_sentence(
             b, CLI_STAYS,
             "the fault remains without any graph (BG_DEBUG=forward): it is not in the capture, but in "
             "the model, or in what the program does around the pass (padding, inputs, order)");
     }
-    status = ask_all_eager(b);
-    *search = status == CLI_OK;
+    status = try_all_eager(b);
+    *search_culprits = status == CLI_OK;
     return status;
 }
 
 /* ---- the search ---- */
 
-typedef struct searching {
+typedef struct search_state {
     cli_bisection *b;
     bool *eager;
     cli_status status;
-} searching;
+} search_state;
 
-static bg_status try(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
+static bg_status try_candidates(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
 {
-    searching *s = user;
+    search_state *s = user;
     size_t given = 0;
     for (size_t i = 0; i < s->b->name_count; i++) {
         s->eager[i] = given < count && s->b->names[i] == eager[given];
         given += s->eager[i];
     }
-    s->status = cli_trial(s->b, CLI_SEARCH, s->eager, verdict);
+    s->status = cli_trial_run(s->b, CLI_SEARCH, s->eager, verdict);
     return s->status == CLI_OK ? BG_OK : BG_ERROR_STOPPED;
 }
 
@@ -142,14 +144,15 @@ static bool is_related(const char *a, const char *b)
 }
 
 /* Lists the culprits with their places; the list is cut if there is no room. */
-static void name_culprits(const cli_bisection *b, char *text, size_t room)
+static void list_culprits(const cli_bisection *b, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < b->found && used < room; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
-        used += (size_t)snprintf(text + used, room - used, "%s%s at %s:%d", i > 0 ? ", " : "", cli_text(call, "name"),
-                                 cli_text(call, "file"), (int)cli_number(call, "line"));
+        used +=
+            (size_t)snprintf(text + used, room - used, "%s%s at %s:%d", i > 0 ? ", " : "", cli_json_text(call, "name"),
+                             cli_json_text(call, "file"), (int)cli_json_number(call, "line"));
     }
 }
 
@@ -159,7 +162,7 @@ static cli_status count_bad(cli_bisection *b, const bool *eager, int times, int 
     *bad = 0;
     for (int i = 0; i < times && *bad >= 0; i++) {
         bg_verdict verdict = BG_SKIP;
-        cli_status status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
+        cli_status status = cli_trial_run(b, CLI_CONFIRM, eager, &verdict);
         if (status != CLI_OK)
             return status;
         *bad = verdict == BG_SKIP ? -1 : *bad + (verdict == BG_BAD);
@@ -194,26 +197,29 @@ static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
     b->confirmed = captured == TIMES && eager == 0;
     if (b->confirmed)
         return CLI_FAILED;
-    name_culprits(b, names, sizeof names);
+    list_culprits(b, names, sizeof names);
     if (captured < 0 || eager < 0)
-        return cli_bisect_end(b, CLI_UNJUDGED,
-                              "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot "
-                              "be judged",
-                              names, cli_bisect_off(b), only, captured < 0 ? cli_bisect_on(b) : cli_bisect_off(b));
+        return cli_bisect_set_sentence(
+            b, CLI_UNJUDGED,
+            "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot "
+            "be judged",
+            names, cli_bisect_good_word(b), only, captured < 0 ? cli_bisect_bad_word(b) : cli_bisect_good_word(b));
     if (captured == 0)
-        return cli_bisect_end(b, CLI_FAILED,
-                              "not confirmed: good with %s %s, but good with only %s %s, too: the fault needs "
-                              "other %s calls, as one of order does",
-                              names, cli_bisect_off(b), only, cli_bisect_on(b), cli_bisect_on(b));
+        return cli_bisect_set_sentence(b, CLI_FAILED,
+                                       "not confirmed: good with %s %s, but good with only %s %s, too: the fault needs "
+                                       "other %s calls, as one of order does",
+                                       names, cli_bisect_good_word(b), only, cli_bisect_bad_word(b),
+                                       cli_bisect_bad_word(b));
     b->order = true;
-    return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                          "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s "
-                          "%s: a fault of order comes and goes like that",
-                          captured, TIMES, names, cli_bisect_on(b), eager, TIMES, only, cli_bisect_off(b));
+    return cli_bisect_set_sentence(
+        b, CLI_NONDETERMINISTIC,
+        "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s "
+        "%s: a fault of order comes and goes like that",
+        captured, TIMES, names, cli_bisect_bad_word(b), eager, TIMES, only, cli_bisect_good_word(b));
 }
 
 /* Calls are culprits only if each trial is bad with only them captured, and good with only them eager. */
-static cli_status confirm(cli_bisection *b, bool *marks)
+static cli_status confirm_culprits(cli_bisection *b, bool *marks)
 {
     int captured, eager = 0;
     cli_status status;
@@ -228,20 +234,20 @@ static cli_status confirm(cli_bisection *b, bool *marks)
     return status == CLI_OK ? judge_culprits(b, captured, eager) : status;
 }
 
-static cli_status search(cli_bisection *b)
+static cli_status search_culprits(cli_bisection *b)
 {
-    searching s = {.b = b, .status = CLI_OK, .eager = calloc(b->name_count, sizeof *s.eager)};
+    search_state s = {.b = b, .status = CLI_OK, .eager = calloc(b->name_count, sizeof *s.eager)};
     bg_status searched = BG_ERROR_OUT_OF_MEMORY;
     cli_status status;
 
     b->culprits = calloc(b->name_count, sizeof *b->culprits);
     b->wanted = (int)b->next + cli_bisect_log2(b->name_count) + 1 + 2 * CLI_CONFIRMATIONS;
     if (s.eager != NULL && b->culprits != NULL)
-        searched = bg_search(b->names, b->name_count, try, &s, b->culprits, &b->found);
+        searched = bg_search(b->names, b->name_count, try_candidates, &s, b->culprits, &b->found);
     if (searched == BG_OK)
-        status = confirm(b, s.eager);
+        status = confirm_culprits(b, s.eager);
     else
-        status = s.status != CLI_OK ? s.status : cli_say(CLI_FAILED, "%s", bg_status_text(searched));
+        status = s.status != CLI_OK ? s.status : cli_print_message(CLI_FAILED, "%s", bg_status_text(searched));
     free(s.eager);
     return status;
 }
@@ -250,11 +256,11 @@ static cli_status search(cli_bisection *b)
 
 static cli_status read_count(const cli_arguments *arguments, int *count)
 {
-    const char *value = cli_value(arguments, "--count");
+    const char *value = cli_given_value(arguments, "--count");
     char *end = NULL;
     long number = value != NULL ? strtol(value, &end, 10) : 1;
     if (value != NULL && (end == value || *end != '\0' || number < 1 || number > MOST_STARTS))
-        return cli_say(CLI_USAGE, "'--count=%s': allowed are whole numbers from 1 to %d", value, MOST_STARTS);
+        return cli_print_message(CLI_USAGE, "'--count=%s': allowed are whole numbers from 1 to %d", value, MOST_STARTS);
     *count = (int)number;
     return CLI_OK;
 }
@@ -262,7 +268,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
 static cli_status read_only(const char *only)
 {
     if (only != NULL && only[0] == '@')
-        return cli_say(CLI_USAGE, "'--only=%s' is not a list of patterns", only);
+        return cli_print_message(CLI_USAGE, "'--only=%s' is not a list of patterns", only);
     return CLI_OK;
 }
 
@@ -276,73 +282,76 @@ static cli_status read_base(cli_bisection *b)
     else
         b->base = strdup(value != NULL ? value : "");
     if (b->base == NULL)
-        return cli_say(CLI_USAGE, "%s=%s cannot be read: %s", name, value, strerror(errno));
+        return cli_print_message(CLI_USAGE, "%s=%s cannot be read: %s", name, value, strerror(errno));
     cli_patterns_join(b->base);
     return CLI_OK;
 }
 
 /* With these values a list of eager ops has no effect, and the result would be wrong. */
-static cli_status refuse_environment(void)
+static cli_status reject_environment(void)
 {
     const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");
     if (breakable != NULL && strcmp(breakable, "0") == 0)
-        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures every op, so that bisect cannot make ops eager; unset it");
+        return cli_print_message(CLI_USAGE,
+                                 "BG_BREAKABLE=0 captures every op, so that bisect cannot make ops eager; unset it");
     if (debug != NULL && (strcmp(debug, "forward") == 0 || strcmp(debug, "ops") == 0))
-        return cli_say(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it", debug);
+        return cli_print_message(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it",
+                                 debug);
     return CLI_OK;
 }
 
-static cli_status refuse_level(void)
+static cli_status reject_compile_level(void)
 {
     static const char *const unfit[] = {"0", "none", "1", "as-is"};
     const char *level = getenv("BG_COMPILE");
     for (size_t i = 0; level != NULL && i < sizeof unfit / sizeof *unfit; i++)
         if (strcmp(level, unfit[i]) == 0)
-            return cli_say(CLI_USAGE,
-                           "BG_COMPILE=%s fuses nothing: there is nothing to search for; unset it, or set 2 or 3",
-                           level);
+            return cli_print_message(
+                CLI_USAGE, "BG_COMPILE=%s fuses nothing: there is nothing to search for; unset it, or set 2 or 3",
+                level);
     return CLI_OK;
 }
 
-static cli_status refuse_flags(const cli_arguments *arguments)
+static cli_status reject_library_flags(const cli_arguments *arguments)
 {
     static const char *const of_library[] = {"--shadow", "--tolerance", "--only", "--html", "--compiled"};
     for (size_t i = 0; i < sizeof of_library / sizeof *of_library; i++)
-        if (cli_value(arguments, of_library[i]) != NULL)
-            return cli_say(CLI_USAGE, "%s is for programs that use libbreakgraph, and cannot be used with --attach",
-                           of_library[i]);
+        if (cli_given_value(arguments, of_library[i]) != NULL)
+            return cli_print_message(CLI_USAGE,
+                                     "%s is for programs that use libbreakgraph, and cannot be used with --attach",
+                                     of_library[i]);
     return CLI_OK;
 }
 
 static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 {
-    cli_status status = cli_need_program(arguments);
-    const char *state = cli_value(arguments, "--state");
+    cli_status status = cli_require_program(arguments);
+    const char *state = cli_given_value(arguments, "--state");
 
     b->argv = arguments->rest;
     b->arguments = arguments;
-    b->check = cli_value(arguments, "--check");
-    b->tolerance = cli_value(arguments, "--tolerance");
-    b->only = cli_value(arguments, "--only");
-    b->html = cli_value(arguments, "--html");
-    b->attached = cli_value(arguments, "--attach") != NULL;
-    b->compiled = cli_value(arguments, "--compiled") != NULL;
-    b->shadow = cli_value(arguments, "--shadow") != NULL;
-    b->fresh = cli_value(arguments, "--fresh") != NULL;
-    b->json = cli_value(arguments, "--json") != NULL;
-    b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
+    b->check = cli_given_value(arguments, "--check");
+    b->tolerance = cli_given_value(arguments, "--tolerance");
+    b->only = cli_given_value(arguments, "--only");
+    b->html = cli_given_value(arguments, "--html");
+    b->attached = cli_given_value(arguments, "--attach") != NULL;
+    b->compiled = cli_given_value(arguments, "--compiled") != NULL;
+    b->shadow = cli_given_value(arguments, "--shadow") != NULL;
+    b->fresh = cli_given_value(arguments, "--fresh") != NULL;
+    b->json = cli_given_value(arguments, "--json") != NULL;
+    b->oversubscribe = cli_given_value(arguments, "--oversubscribe") != NULL;
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
     if (status == CLI_OK && b->attached)
-        status = refuse_flags(arguments);
+        status = reject_library_flags(arguments);
     if (status == CLI_OK && strcmp(b->state, "-") == 0)
-        status = cli_say(CLI_USAGE, "--state needs a file that can be read again; '-' is not one");
+        status = cli_print_message(CLI_USAGE, "--state needs a file that can be read again; '-' is not one");
     if (status == CLI_OK && b->check != NULL && b->shadow)
-        status = cli_say(CLI_USAGE, "--check and --shadow exclude each other; give one");
+        status = cli_print_message(CLI_USAGE, "--check and --shadow exclude each other; give one");
     if (status == CLI_OK && b->tolerance != NULL && !b->shadow)
-        status = cli_say(CLI_USAGE, "--tolerance needs --shadow");
+        status = cli_print_message(CLI_USAGE, "--tolerance needs --shadow");
     if (status == CLI_OK)
-        status = cli_timeout(arguments, &b->timeout);
+        status = cli_read_timeout(arguments, &b->timeout);
     if (status == CLI_OK)
         status = read_count(arguments, &b->count);
     if (status == CLI_OK)
@@ -350,11 +359,11 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     if (status == CLI_OK)
         status = read_only(b->only);
     if (status == CLI_OK && !b->attached && !b->compiled)
-        status = refuse_environment();
+        status = reject_environment();
     if (status == CLI_OK && b->compiled)
-        status = refuse_level();
+        status = reject_compile_level();
     if (status == CLI_OK)
-        status = cli_attach(arguments);
+        status = cli_attach_prepare(arguments);
     return status == CLI_OK ? read_base(b) : status;
 }
 
@@ -373,49 +382,49 @@ static cli_status end_state(cli_bisection *b, cli_status status)
 {
     bool result = has_result(b, status);
     if (status == CLI_INTERRUPTED)
-        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command continues from there (%s)",
-                              b->next, b->state);
+        return cli_bisect_set_sentence(
+            b, status, "interrupted after %zu trials; the same command continues from there (%s)", b->next, b->state);
     if (!result && b->next > 0 && b->next >= b->replayed)
-        return cli_say(status, "%zu trial%s kept; the same command continues from there (%s)", b->next,
-                       b->next == 1 ? " is" : "s are", b->state);
+        return cli_print_message(status, "%zu trial%s kept; the same command continues from there (%s)", b->next,
+                                 b->next == 1 ? " is" : "s are", b->state);
     if ((result || b->replayed == 0) && !b->keep && remove(b->state) != 0 && errno != ENOENT)
-        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
+        (void)cli_print_message(status, "%s cannot be removed: %s", b->state, strerror(errno));
     return status;
 }
 
-static cli_status bisect(cli_bisection *b)
+static cli_status bisect_program(cli_bisection *b)
 {
     bool wanted = false;
     cli_status status = cli_state_load(b);
     if (status != CLI_OK)
         return status;
-    b->place = cli_place_make();
+    b->place = cli_temporary_directory_create();
     if (b->place == NULL)
         status = CLI_FAILED;
     else
-        status = b->attached ? cli_attached_search(b) : ask_oracle(b, &wanted);
+        status = b->attached ? cli_attached_search(b) : try_before_search(b, &wanted);
     if (wanted)
-        status = search(b);
+        status = search_culprits(b);
     return end_state(b, status);
 }
 
 static int run_bisect(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
-    double began = cli_now();
+    double began = cli_monotonic_seconds();
     cli_status status = read_options(&b, arguments);
 
     if (status == CLI_OK)
-        status = cli_signals_hold();
+        status = cli_signals_catch();
     if (status == CLI_OK) {
-        status = bisect(&b);
+        status = bisect_program(&b);
         if (b.html != NULL && b.confirmed)
             (void)cli_bisect_write_page(&b); /* it prints its errors */
         else if (b.html != NULL)
-            (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
-        cli_bisect_print(&b, status, cli_now() - began);
+            (void)cli_print_message(status, "%s is not written: there is no culprit to show", b.html);
+        cli_bisect_print(&b, status, cli_monotonic_seconds() - began);
     }
-    cli_place_remove(b.place);
+    cli_temporary_directory_remove(b.place);
     cJSON_Delete(b.root);
     free(b.place);
     free(b.base);

@@ -17,7 +17,7 @@ typedef struct graph_nodes {
     size_t *waits; /* how many nodes it waits for that are not listed yet */
 } graph_nodes;
 
-static const cJSON *list_of(const cJSON *object, const char *name)
+static const cJSON *get_member(const cJSON *object, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
@@ -32,10 +32,10 @@ static void free_nodes(graph_nodes *g)
 /* Reads the nodes and their calls, which are in the same order; a node whose call could not be made has none. */
 static bool read_nodes(const cJSON *outline, graph_nodes *g)
 {
-    const cJSON *nodes = list_of(outline, "nodes"), *call = list_of(outline, "calls"), *node;
+    const cJSON *nodes = get_member(outline, "nodes"), *call = get_member(outline, "calls"), *node;
     size_t count = (size_t)cJSON_GetArraySize(nodes), i = 0;
 
-    *g = (graph_nodes){.graph = cli_text(outline, "name"),
+    *g = (graph_nodes){.graph = cli_json_text(outline, "name"),
                        .node = calloc(count + 1, sizeof *g->node),
                        .call = calloc(count + 1, sizeof *g->call),
                        .waits = calloc(count + 1, sizeof *g->waits),
@@ -46,8 +46,8 @@ static bool read_nodes(const cJSON *outline, graph_nodes *g)
     cJSON_ArrayForEach(node, nodes)
     {
         g->node[i] = node;
-        g->waits[i] = (size_t)cJSON_GetArraySize(list_of(node, "after"));
-        if (call != NULL && strcmp(cli_text(call, "name"), cli_text(node, "call")) == 0) {
+        g->waits[i] = (size_t)cJSON_GetArraySize(get_member(node, "after"));
+        if (call != NULL && strcmp(cli_json_text(call, "name"), cli_json_text(node, "call")) == 0) {
             g->call[i] = call;
             call = call->next;
         }
@@ -59,20 +59,21 @@ static bool read_nodes(const cJSON *outline, graph_nodes *g)
 static bool add_node(cJSON *calls, const graph_nodes *g, size_t place)
 {
     const cJSON *node = g->node[place], *call = g->call[place];
-    const char *kernel = cli_text(node, "kernel");
+    const char *kernel = cli_json_text(node, "kernel");
     cJSON *item = cJSON_CreateObject();
     char *name = NULL;
-    bool added = item != NULL && asprintf(&name, "%s/%s", g->graph, cli_text(node, "call")) >= 0 &&
-                 cJSON_AddStringToObject(item, "name", name) != NULL &&
-                 cJSON_AddStringToObject(item, "op", kernel[0] != '\0' ? kernel : cli_text(node, "kind")) != NULL &&
-                 cJSON_AddStringToObject(item, "file", cli_text(call, "file")) != NULL &&
-                 cJSON_AddNumberToObject(item, "line", cli_number(call, "line")) != NULL &&
-                 cJSON_AddStringToObject(item, "graph", g->graph) != NULL &&
-                 cJSON_AddNumberToObject(item, "node", (double)place) != NULL &&
-                 cJSON_AddItemToObject(item, "after", cJSON_Duplicate(list_of(node, "after"), true)) &&
-                 (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(node, "early")) ||
-                  cJSON_AddTrueToObject(item, "early") != NULL) &&
-                 cJSON_AddItemToArray(calls, item);
+    bool added =
+        item != NULL && asprintf(&name, "%s/%s", g->graph, cli_json_text(node, "call")) >= 0 &&
+        cJSON_AddStringToObject(item, "name", name) != NULL &&
+        cJSON_AddStringToObject(item, "op", kernel[0] != '\0' ? kernel : cli_json_text(node, "kind")) != NULL &&
+        cJSON_AddStringToObject(item, "file", cli_json_text(call, "file")) != NULL &&
+        cJSON_AddNumberToObject(item, "line", cli_json_number(call, "line")) != NULL &&
+        cJSON_AddStringToObject(item, "graph", g->graph) != NULL &&
+        cJSON_AddNumberToObject(item, "node", (double)place) != NULL &&
+        cJSON_AddItemToObject(item, "after", cJSON_Duplicate(get_member(node, "after"), true)) &&
+        (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(node, "early")) ||
+         cJSON_AddTrueToObject(item, "early") != NULL) &&
+        cJSON_AddItemToArray(calls, item);
     if (!added)
         cJSON_Delete(item);
     free(name);
@@ -82,7 +83,7 @@ static bool add_node(cJSON *calls, const graph_nodes *g, size_t place)
 static bool waits_for(const cJSON *node, size_t place)
 {
     const cJSON *after;
-    cJSON_ArrayForEach(after, list_of(node, "after"))
+    cJSON_ArrayForEach(after, get_member(node, "after"))
     {
         if (after->valuedouble == (double)place)
             return true;
@@ -90,8 +91,8 @@ static bool waits_for(const cJSON *node, size_t place)
     return false;
 }
 
-/* Adds the nodes in the order in which they are launched outside of the graph (bg__layout_in_order): always the ready
- * node with the lowest index. */
+/* Adds the nodes in the order in which they are launched outside of the graph (bg__layout_visit_in_order): always the
+ * ready node with the lowest index. */
 static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
 {
     for (size_t i = 0, next; i < g->count; i = next) {
@@ -116,18 +117,18 @@ static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
 
 /* Whether another graph has the same name, and is larger or earlier. Patterns choose graphs by name, so only one of
  * that name, as of several processes, is searched. */
-static bool is_hidden(const cJSON *captured, const cJSON *report)
+static bool is_superseded(const cJSON *captured, const cJSON *report)
 {
-    const cJSON *outline = list_of(report, "outline"), *other;
-    int size = cJSON_GetArraySize(list_of(outline, "nodes"));
+    const cJSON *outline = get_member(report, "outline"), *other;
+    int size = cJSON_GetArraySize(get_member(outline, "nodes"));
     bool behind = false;
 
     cJSON_ArrayForEach(other, captured)
     {
-        const cJSON *theirs = list_of(other, "outline");
-        int more = cJSON_GetArraySize(list_of(theirs, "nodes")) - size;
+        const cJSON *theirs = get_member(other, "outline");
+        int more = cJSON_GetArraySize(get_member(theirs, "nodes")) - size;
         behind = behind || other == report;
-        if (other != report && strcmp(cli_text(theirs, "name"), cli_text(outline, "name")) == 0 &&
+        if (other != report && strcmp(cli_json_text(theirs, "name"), cli_json_text(outline, "name")) == 0 &&
             (more > 0 || (more == 0 && !behind)))
             return true;
     }
@@ -142,14 +143,15 @@ cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls)
     {
         graph_nodes g;
         bool added;
-        if (is_hidden(gathered->captured, report))
+        if (is_superseded(gathered->captured, report))
             continue;
-        added = read_nodes(list_of(report, "outline"), &g) && add_nodes_in_order(calls, &g);
+        added = read_nodes(get_member(report, "outline"), &g) && add_nodes_in_order(calls, &g);
         free_nodes(&g);
         if (!added)
-            return cli_say(CLI_FAILED, "out of host memory");
+            return cli_print_message(CLI_FAILED, "out of host memory");
     }
-    return cJSON_GetArraySize(calls) > 0 ? CLI_OK : cli_say(CLI_NO_MATCH, "the program's graphs have no nodes");
+    return cJSON_GetArraySize(calls) > 0 ? CLI_OK
+                                         : cli_print_message(CLI_NO_MATCH, "the program's graphs have no nodes");
 }
 
 /* ---- what ran outside ------------------------------------------------------------------------------------------- */
@@ -159,32 +161,32 @@ static cJSON *find_call(const cli_bisection *b, const char *graph, double node)
     cJSON *call;
     cJSON_ArrayForEach(call, b->calls)
     {
-        if (cli_number(call, "node") == node && strcmp(cli_text(call, "graph"), graph) == 0)
+        if (cli_json_number(call, "node") == node && strcmp(cli_json_text(call, "graph"), graph) == 0)
             return call;
     }
     return NULL;
 }
 
-static void note_stacks(cli_bisection *b, const cJSON *report)
+static void record_stacks(cli_bisection *b, const cJSON *report)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, list_of(report, "outside"))
+    cJSON_ArrayForEach(item, get_member(report, "outside"))
     {
-        cJSON *call = find_call(b, cli_text(report, "graph"), cli_number(item, "node"));
-        if (call != NULL && list_of(call, "stack") == NULL)
-            cJSON_AddItemToObject(call, "stack", cJSON_Duplicate(list_of(item, "stack"), true));
+        cJSON *call = find_call(b, cli_json_text(report, "graph"), cli_json_number(item, "node"));
+        if (call != NULL && get_member(call, "stack") == NULL)
+            cJSON_AddItemToObject(call, "stack", cJSON_Duplicate(get_member(item, "stack"), true));
     }
 }
 
-void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered, bool of_all)
+void cli_nodes_record_outside(cli_bisection *b, const cli_gathered *gathered, bool of_all)
 {
     const cJSON *report;
     int outside = 0;
 
     cJSON_ArrayForEach(report, gathered->reports)
     {
-        note_stacks(b, report);
-        outside += list_of(report, "outside") != NULL;
+        record_stacks(b, report);
+        outside += get_member(report, "outside") != NULL;
     }
     if (!of_all)
         return;
@@ -201,69 +203,69 @@ static bool has_node_of(const cli_bisection *b, const char *graph, const bool *m
     const cJSON *call;
     cJSON_ArrayForEach(call, b->calls)
     {
-        if ((marks == NULL || marks[i]) && strcmp(cli_text(call, "graph"), graph) == 0)
+        if ((marks == NULL || marks[i]) && strcmp(cli_json_text(call, "graph"), graph) == 0)
             return true;
         i++;
     }
     return false;
 }
 
-bool cli_nodes_are_gone(const cli_bisection *b, const cli_gathered *gathered, const bool *marks)
+bool cli_nodes_are_renamed(const cli_bisection *b, const cli_gathered *gathered, const bool *marks)
 {
     const cJSON *report;
     bool others = false;
 
     cJSON_ArrayForEach(report, gathered->captured)
     {
-        const cJSON *outline = list_of(report, "outline");
-        const char *graph = cli_text(outline, "name");
+        const cJSON *outline = get_member(report, "outline");
+        const char *graph = cli_json_text(outline, "name");
         if (has_node_of(b, graph, marks))
             return false;
-        others = others || (cJSON_GetArraySize(list_of(outline, "nodes")) > 0 && !has_node_of(b, graph, NULL));
+        others = others || (cJSON_GetArraySize(get_member(outline, "nodes")) > 0 && !has_node_of(b, graph, NULL));
     }
     return others;
 }
 
 /* ---- patterns --------------------------------------------------------------------------------------------------- */
 
-static const char special[] = ",!^*@[]\n\t\r";
+static const char special_characters[] = ",!^*@[]\n\t\r";
 
 /* Prints the name as a pattern: characters that a pattern cannot have become '*', and so does a blank at the beginning,
  * which would be ignored. */
-static void print_graph(FILE *out, const char *name)
+static void print_graph_pattern(FILE *out, const char *name)
 {
     for (const char *c = name; *c != '\0'; c++)
-        fputc(strchr(special, *c) != NULL || (c == name && *c == ' ') ? '*' : *c, out);
+        fputc(strchr(special_characters, *c) != NULL || (c == name && *c == ' ') ? '*' : *c, out);
 }
 
-static void print_one(FILE *out, const cJSON *call, bool names)
+static void print_node_pattern(FILE *out, const cJSON *call, bool names)
 {
-    const char *name = cli_text(call, "name");
-    if (names && name[0] != ' ' && strpbrk(name, special) == NULL && strchr(name, ':') == NULL) {
+    const char *name = cli_json_text(call, "name");
+    if (names && name[0] != ' ' && strpbrk(name, special_characters) == NULL && strchr(name, ':') == NULL) {
         fputs(name, out);
         return;
     }
-    print_graph(out, cli_text(call, "graph"));
-    fprintf(out, "/[%.0f]", cli_number(call, "node"));
+    print_graph_pattern(out, cli_json_text(call, "graph"));
+    fprintf(out, "/[%.0f]", cli_json_number(call, "node"));
 }
 
 /* Prints the nodes from *call on whose indices follow one another. Returns how many. */
-static size_t print_run(FILE *out, const cJSON **call, const bool *outside, size_t left)
+static size_t print_node_range(FILE *out, const cJSON **call, const bool *outside, size_t left)
 {
     const cJSON *first = *call;
     size_t length = 1;
 
-    for (*call = first->next;
-         length < left && outside[length] && strcmp(cli_text(*call, "graph"), cli_text(first, "graph")) == 0 &&
-         cli_number(*call, "node") == cli_number(first, "node") + (double)length;
+    for (*call = first->next; length < left && outside[length] &&
+                              strcmp(cli_json_text(*call, "graph"), cli_json_text(first, "graph")) == 0 &&
+                              cli_json_number(*call, "node") == cli_json_number(first, "node") + (double)length;
          *call = (*call)->next)
         length++;
-    print_graph(out, cli_text(first, "graph"));
-    fprintf(out, "/[%.0f-%.0f]", cli_number(first, "node"), cli_number(first, "node") + (double)length - 1);
+    print_graph_pattern(out, cli_json_text(first, "graph"));
+    fprintf(out, "/[%.0f-%.0f]", cli_json_number(first, "node"), cli_json_number(first, "node") + (double)length - 1);
     return length;
 }
 
-static bool are_all(const bool *outside, size_t count)
+static bool are_all_set(const bool *outside, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!outside[i])
@@ -272,7 +274,7 @@ static bool are_all(const bool *outside, size_t count)
 }
 
 /* before: is printed before each pattern. */
-static void print_list(FILE *out, const cli_bisection *b, const bool *marks, const char *before, bool names)
+static void print_patterns(FILE *out, const cli_bisection *b, const bool *marks, const char *before, bool names)
 {
     const cJSON *call = b->calls->child;
 
@@ -286,18 +288,18 @@ static void print_list(FILE *out, const cli_bisection *b, const bool *marks, con
             fputc(',', out);
         fputs(before, out);
         if (names) {
-            print_one(out, call, names);
+            print_node_pattern(out, call, names);
             call = call->next;
             i++;
         } else {
-            i += print_run(out, &call, marks + i, b->name_count - i);
+            i += print_node_range(out, &call, marks + i, b->name_count - i);
         }
     }
 }
 
 static const char all[] = "*"; /* those in child graphs, too */
 
-static char *end_list(FILE *out, char **list)
+static char *close_list(FILE *out, char **list)
 {
     if (fclose(out) == 0)
         return *list;
@@ -305,7 +307,7 @@ static char *end_list(FILE *out, char **list)
     return NULL;
 }
 
-char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names)
+char *cli_nodes_patterns(const cli_bisection *b, const bool *outside, bool names)
 {
     char *list = NULL;
     size_t bytes = 0;
@@ -313,14 +315,14 @@ char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names)
 
     if (out == NULL)
         return NULL;
-    if (outside != NULL && b->name_count > 0 && are_all(outside, b->name_count))
+    if (outside != NULL && b->name_count > 0 && are_all_set(outside, b->name_count))
         fputs(all, out);
     else if (outside != NULL)
-        print_list(out, b, outside, "", names);
-    return end_list(out, &list);
+        print_patterns(out, b, outside, "", names);
+    return close_list(out, &list);
 }
 
-char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names)
+char *cli_nodes_patterns_first(const cli_bisection *b, const bool *first, bool names)
 {
     char *list = NULL;
     size_t bytes = 0;
@@ -329,8 +331,8 @@ char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names
     if (out == NULL)
         return NULL;
     fputs(all, out);
-    print_list(out, b, first, "^", names);
-    return end_list(out, &list);
+    print_patterns(out, b, first, "^", names);
+    return close_list(out, &list);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
@@ -342,7 +344,7 @@ bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to)
 
     for (size_t i = from; i < to && !may; i++) {
         call = call->next;
-        may = strcmp(cli_text(call, "graph"), cli_text(first, "graph")) == 0 &&
+        may = strcmp(cli_json_text(call, "graph"), cli_json_text(first, "graph")) == 0 &&
               cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "early"));
     }
     return may;
@@ -351,23 +353,23 @@ bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to)
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to)
 {
     const cJSON *first = cJSON_GetArrayItem(b->calls, (int)from), *call = first;
-    double target = cli_number(first, "node");
+    double target = cli_json_number(first, "node");
     size_t places = 0, count = to - from + 1;
     bool *reached = NULL, is = false;
 
     for (size_t i = 0; i < count; i++, call = call->next)
-        if ((size_t)cli_number(call, "node") >= places)
-            places = (size_t)cli_number(call, "node") + 1;
+        if ((size_t)cli_json_number(call, "node") >= places)
+            places = (size_t)cli_json_number(call, "node") + 1;
     reached = calloc(places + 1, sizeof *reached);
     call = first;
     for (size_t i = 0; reached != NULL && i < count; i++, call = call->next) {
         const cJSON *after;
-        bool behind = cli_number(call, "node") == target;
-        cJSON_ArrayForEach(after, list_of(call, "after"))
+        bool behind = cli_json_number(call, "node") == target;
+        cJSON_ArrayForEach(after, get_member(call, "after"))
         {
             behind = behind || (after->valuedouble < (double)places && reached[(size_t)after->valuedouble]);
         }
-        reached[(size_t)cli_number(call, "node")] = is = behind;
+        reached[(size_t)cli_json_number(call, "node")] = is = behind;
     }
     free(reached);
     return is;

@@ -4,7 +4,7 @@
 
 #include "bisection.h"
 
-void cli_progress(const cli_bisection *b, cli_why why);
+void cli_progress_print(const cli_bisection *b, cli_trial_purpose why);
 void cli_progress_clear(void);
 
 #endif

@@ -21,7 +21,7 @@ static const char key[] = "breakgraph_bisect"; /* its value is the version; it m
 /* ---- which command it is ---- */
 
 /* The file that execvp would execute, which the caller frees. */
-static char *resolve(const char *program)
+static char *resolve_program(const char *program)
 {
     const char *path = getenv("PATH");
     if (program == NULL)
@@ -44,7 +44,7 @@ static char *resolve(const char *program)
 /* A rebuilt program is another one: verdicts of the old one do not count. */
 static void add_program_file(cJSON *command, const char *program)
 {
-    char *path = resolve(program);
+    char *path = resolve_program(program);
     struct stat about;
     if (path != NULL && stat(path, &about) == 0) {
         cJSON_AddStringToObject(command, "file", path);
@@ -55,7 +55,7 @@ static void add_program_file(cJSON *command, const char *program)
     free(path);
 }
 
-static void add_text(cJSON *command, const char *name, const char *text)
+static void add_text_member(cJSON *command, const char *name, const char *text)
 {
     if (text != NULL)
         cJSON_AddStringToObject(command, name, text);
@@ -73,7 +73,7 @@ static void add_environment(cJSON *command)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             other = other || strcmp(others[k], name) == 0;
         if (!other)
-            add_text(environment, name, getenv(name));
+            add_text_member(environment, name, getenv(name));
     }
 }
 
@@ -82,7 +82,7 @@ static void add_assignments(cJSON *command, const cli_arguments *arguments)
 {
     cJSON *set = NULL;
     for (size_t i = 0; i < arguments->count; i++) {
-        const cli_given *given = &arguments->given[i];
+        const cli_given_flag *given = &arguments->given[i];
         if (strcmp(given->flag->name, "-e") != 0)
             continue;
         if (set == NULL)
@@ -97,14 +97,14 @@ static cJSON *describe_state(const cli_bisection *b)
     for (char *const *argument = b->argv; *argument != NULL; argument++)
         cJSON_AddItemToArray(program, cJSON_CreateString(*argument));
     add_program_file(command, b->argv[0]);
-    add_text(command, "check", b->check);
-    add_text(command, "tolerance", b->tolerance);
-    add_text(command, "only", b->only);
-    add_text(command, b->compiled ? "compile_ops" : "eager_ops", b->base);
+    add_text_member(command, "check", b->check);
+    add_text_member(command, "tolerance", b->tolerance);
+    add_text_member(command, "only", b->only);
+    add_text_member(command, b->compiled ? "compile_ops" : "eager_ops", b->base);
     add_environment(command);
     add_assignments(command, b->arguments);
     if (b->attached)
-        add_text(command, "attach", cli_value(b->arguments, "--attach"));
+        add_text_member(command, "attach", cli_given_value(b->arguments, "--attach"));
     cJSON_AddBoolToObject(command, "shadow", b->shadow);
     cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);
@@ -128,18 +128,18 @@ static bool is_call_name(const char *name)
 }
 
 /* Whether it is a whole number from 0 on, below the limit. */
-static bool is_place(const cJSON *place, int limit)
+static bool is_index(const cJSON *place, int limit)
 {
     return cJSON_IsNumber(place) && place->valuedouble == place->valueint && place->valueint >= 0 &&
            place->valueint < limit;
 }
 
-static bool are_places(const cJSON *list, int limit)
+static bool are_indices(const cJSON *list, int limit)
 {
     const cJSON *place;
     cJSON_ArrayForEach(place, list)
     {
-        if (!is_place(place, limit))
+        if (!is_index(place, limit))
             return false;
     }
     return cJSON_IsArray(list);
@@ -147,12 +147,12 @@ static bool are_places(const cJSON *list, int limit)
 
 /* Whether it has a node's members: its index in its graph, the nodes that it waits for, and, once known, the call that
  * it must come after. */
-static bool is_node(const cJSON *call, int calls)
+static bool is_node_call(const cJSON *call, int calls)
 {
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
-    return is_text(call, "name") && is_place(cJSON_GetObjectItemCaseSensitive(call, "node"), INT_MAX) &&
-           is_text(call, "graph") && are_places(cJSON_GetObjectItemCaseSensitive(call, "after"), INT_MAX) &&
-           (behind == NULL || is_place(behind, calls));
+    return is_text(call, "name") && is_index(cJSON_GetObjectItemCaseSensitive(call, "node"), INT_MAX) &&
+           is_text(call, "graph") && are_indices(cJSON_GetObjectItemCaseSensitive(call, "after"), INT_MAX) &&
+           (behind == NULL || is_index(behind, calls));
 }
 
 static bool are_calls(const cli_bisection *b, const cJSON *calls)
@@ -160,7 +160,8 @@ static bool are_calls(const cli_bisection *b, const cJSON *calls)
     const cJSON *call;
     cJSON_ArrayForEach(call, calls)
     {
-        if (!(b->attached ? is_node(call, cJSON_GetArraySize(calls)) : is_call_name(cli_text(call, "name"))) ||
+        if (!(b->attached ? is_node_call(call, cJSON_GetArraySize(calls))
+                          : is_call_name(cli_json_text(call, "name"))) ||
             !is_text(call, "op") || !is_text(call, "file"))
             return false;
     }
@@ -173,11 +174,11 @@ static bool are_trials(const cJSON *trials, int calls)
     const cJSON *trial;
     cJSON_ArrayForEach(trial, trials)
     {
-        const char *verdict = cli_text(trial, "verdict");
+        const char *verdict = cli_json_text(trial, "verdict");
         if (calls == 0 || !is_text(trial, "why") ||
-            !are_places(cJSON_GetObjectItemCaseSensitive(trial, "eager"), calls) ||
+            !are_indices(cJSON_GetObjectItemCaseSensitive(trial, "eager"), calls) ||
             (cJSON_HasObjectItem(trial, "first") &&
-             !are_places(cJSON_GetObjectItemCaseSensitive(trial, "first"), calls)) ||
+             !are_indices(cJSON_GetObjectItemCaseSensitive(trial, "first"), calls)) ||
             (strcmp(verdict, "good") != 0 && strcmp(verdict, "bad") != 0 && strcmp(verdict, "skip") != 0))
             return false;
     }
@@ -188,14 +189,14 @@ static bool are_trials(const cJSON *trials, int calls)
 static bool is_count(const cJSON *root, const char *name)
 {
     const cJSON *count = cJSON_GetObjectItemCaseSensitive(root, name);
-    return count == NULL || is_place(count, INT_MAX);
+    return count == NULL || is_index(count, INT_MAX);
 }
 
-static cli_status refuse_state(const cli_bisection *b, const char *why)
+static cli_status reject_state(const cli_bisection *b, const char *why)
 {
-    return cli_say(CLI_UNREADABLE,
-                   "%s %s; bisect does not overwrite it: remove it, or give another file with --state=FILE", b->state,
-                   why);
+    return cli_print_message(CLI_UNREADABLE,
+                             "%s %s; bisect does not overwrite it: remove it, or give another file with --state=FILE",
+                             b->state, why);
 }
 
 /* *root is NULL where there is no file. */
@@ -209,26 +210,26 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
     if (text == NULL && errno == ENOENT)
         return CLI_OK;
     if (text == NULL)
-        return cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
+        return cli_print_message(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     if (strlen(text) == bytes) /* else what follows a zero byte, or the state, would be lost when it is saved */
         *root = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, true);
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);
     if (!cJSON_IsNumber(version))
-        return refuse_state(b, "is not the state of a bisect");
+        return reject_state(b, "is not the state of a bisect");
     if (b->fresh)
         return CLI_OK;
     if (version->valuedouble != STATE_VERSION)
-        return cli_say(CLI_UNREADABLE, "%s has version %g, not %d; --fresh starts over", b->state, version->valuedouble,
-                       STATE_VERSION);
+        return cli_print_message(CLI_UNREADABLE, "%s has version %g, not %d; --fresh starts over", b->state,
+                                 version->valuedouble, STATE_VERSION);
     calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
     if (!are_calls(b, calls) || !is_count(*root, "outside") || !is_count(*root, "not_split") ||
         !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
-        return refuse_state(b, "is damaged");
+        return reject_state(b, "is damaged");
     return CLI_OK;
 }
 
-static bool begin_state(cli_bisection *b)
+static bool create_state(cli_bisection *b)
 {
     b->root = cJSON_CreateObject();
     cJSON_AddNumberToObject(b->root, key, STATE_VERSION);
@@ -238,21 +239,22 @@ static bool begin_state(cli_bisection *b)
     return b->calls != NULL && b->trials != NULL;
 }
 
-static cli_status take_over(cli_bisection *b, cJSON *root)
+static cli_status adopt_state(cli_bisection *b, cJSON *root)
 {
     cJSON *command = describe_state(b);
     bool same = cJSON_Compare(cJSON_GetObjectItemCaseSensitive(root, "command"), command, true);
     cJSON_Delete(command);
     if (!same)
-        return cli_say(CLI_UNREADABLE,
-                       "%s belongs to another command, or to an earlier build of the program; --fresh starts over, "
-                       "--state=FILE keeps both",
-                       b->state);
+        return cli_print_message(
+            CLI_UNREADABLE,
+            "%s belongs to another command, or to an earlier build of the program; --fresh starts over, "
+            "--state=FILE keeps both",
+            b->state);
     b->root = root;
     b->calls = cJSON_GetObjectItemCaseSensitive(root, "calls");
     b->trials = cJSON_GetObjectItemCaseSensitive(root, "trials");
     b->replayed = (size_t)cJSON_GetArraySize(b->trials);
-    return cJSON_GetArraySize(b->calls) > 0 ? cli_state_name(b) : CLI_OK;
+    return cJSON_GetArraySize(b->calls) > 0 ? cli_state_set_names(b) : CLI_OK;
 }
 
 cli_status cli_state_load(cli_bisection *b)
@@ -261,12 +263,12 @@ cli_status cli_state_load(cli_bisection *b)
     cli_status status = read_state_file(b, &root);
 
     if (status == CLI_OK && root != NULL && !b->fresh)
-        status = take_over(b, root);
+        status = adopt_state(b, root);
     if (b->root != root)
         cJSON_Delete(root);
     if (status != CLI_OK || b->root != NULL)
         return status;
-    return begin_state(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "out of host memory");
+    return create_state(b) ? cli_state_save(b) : cli_print_message(CLI_FAILED, "out of host memory");
 }
 
 cli_status cli_state_save(const cli_bisection *b)
@@ -274,24 +276,24 @@ cli_status cli_state_save(const cli_bisection *b)
     char *text = cJSON_Print(b->root);
     cli_status status = CLI_OK;
     if (text == NULL)
-        status = cli_say(CLI_FAILED, "out of host memory");
-    else if (!cli_file_write(b->state, b->keep ? BG__FILE_GIVEN : BG__FILE_MADE, text))
-        status = cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
+        status = cli_print_message(CLI_FAILED, "out of host memory");
+    else if (!cli_file_write(b->state, b->keep ? BG__FILE_FROM_USER : BG__FILE_GENERATED, text))
+        status = cli_print_message(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     cJSON_free(text);
     return status;
 }
 
-cli_status cli_state_name(cli_bisection *b)
+cli_status cli_state_set_names(cli_bisection *b)
 {
     const cJSON *call;
     size_t i = 0;
     b->name_count = (size_t)cJSON_GetArraySize(b->calls);
     b->names = calloc(b->name_count + 1, sizeof *b->names);
     if (b->names == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     cJSON_ArrayForEach(call, b->calls)
     {
-        b->names[i++] = cli_text(call, "name");
+        b->names[i++] = cli_json_text(call, "name");
     }
     return CLI_OK;
 }

@@ -8,6 +8,6 @@
 cli_status cli_state_load(cli_bisection *b);
 cli_status cli_state_save(const cli_bisection *b);
 /* Sets names from calls. */
-cli_status cli_state_name(cli_bisection *b);
+cli_status cli_state_set_names(cli_bisection *b);
 
 #endif

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "in series", "confirmation"};
+const char *const cli_trial_purpose_names[] = {"as it is", "without a graph", "all eager",
+                                               "search",   "in series",       "confirmation"};
 
-cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
+cli_status cli_bisect_set_sentence(cli_bisection *b, cli_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -15,12 +16,12 @@ cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *forma
     return status;
 }
 
-const char *cli_bisect_off(const cli_bisection *b)
+const char *cli_bisect_good_word(const cli_bisection *b)
 {
     return b->compiled ? "not fused" : "eager";
 }
 
-const char *cli_bisect_on(const cli_bisection *b)
+const char *cli_bisect_bad_word(const cli_bisection *b)
 {
     return b->compiled ? "fused" : "captured";
 }
@@ -33,7 +34,7 @@ int cli_bisect_log2(size_t n)
     return steps;
 }
 
-char *cli_eager_list(const cli_bisection *b, const bool *eager)
+char *cli_eager_patterns(const cli_bisection *b, const bool *eager)
 {
     char *list = NULL;
     size_t bytes = 0;

@@ -42,22 +42,29 @@ typedef struct cli_bisection {
 enum { CLI_CONFIRMATIONS = 3 };
 
 /* Sets the sentence and returns status. */
-cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
+cli_status cli_bisect_set_sentence(cli_bisection *b, cli_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The purpose of a trial. */
-typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_SERIAL, CLI_CONFIRM } cli_why;
-extern const char *const cli_why_names[];
+typedef enum cli_trial_purpose {
+    CLI_AS_IS,
+    CLI_FORWARD,
+    CLI_ALL_EAGER,
+    CLI_SEARCH,
+    CLI_SERIAL,
+    CLI_CONFIRM
+} cli_trial_purpose;
+extern const char *const cli_trial_purpose_names[];
 
 /* How often n can be halved. */
 int cli_bisect_log2(size_t n);
 
 /* What a call is without the fault, and with it: "eager" and "captured", or "not fused" and "fused". */
-const char *cli_bisect_off(const cli_bisection *b);
-const char *cli_bisect_on(const cli_bisection *b);
+const char *cli_bisect_good_word(const cli_bisection *b);
+const char *cli_bisect_bad_word(const cli_bisection *b);
 
 /* The value of BG_EAGER_OPS that makes these calls eager, or of BG_COMPILE_OPS that leaves these runs out; the caller
  * frees it. NULL: out of host memory. */
-char *cli_eager_list(const cli_bisection *b, const bool *eager);
+char *cli_eager_patterns(const cli_bisection *b, const bool *eager);
 
 #endif

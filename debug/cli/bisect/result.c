@@ -16,9 +16,9 @@ enum { RESULT_VERSION = 1 };
 /* ---- lines for a shell ---- */
 
 /* The command line of the program with these calls eager; the caller frees it. NULL: out of host memory. */
-static char *make_line(const cli_bisection *b, const bool *eager)
+static char *make_command_line(const cli_bisection *b, const bool *eager)
 {
-    char *line = NULL, *list = cli_eager_list(b, eager);
+    char *line = NULL, *list = cli_eager_patterns(b, eager);
     const char *level = getenv("BG_COMPILE"), *prove = getenv("BG_COMPILE_PROVE");
     size_t bytes = 0;
     FILE *out = list != NULL ? open_memstream(&line, &bytes) : NULL;
@@ -31,7 +31,7 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         fprintf(out, "BG_SHADOW=calls ");
     if (b->tolerance != NULL) {
         fprintf(out, "BG_TOLERANCE=");
-        cli_shell_word(out, b->tolerance);
+        cli_print_shell_word(out, b->tolerance);
         fputc(' ', out);
     }
     if (b->compiled)
@@ -40,12 +40,12 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         fprintf(out, "BG_COMPILE_PROVE=%s ", prove);
     if (list[0] != '\0') {
         fputs(b->compiled ? "BG_COMPILE_OPS=" : "BG_EAGER_OPS=", out);
-        cli_shell_word(out, list);
+        cli_print_shell_word(out, list);
         fputc(' ', out);
     }
     if (b->ranks > 0)
         fprintf(out, "breakgraph run --ranks=%d%s -- ", b->ranks, b->oversubscribe ? " --oversubscribe" : "");
-    cli_shell_words(out, b->argv);
+    cli_print_shell_words(out, b->argv);
     free(list);
     if (fclose(out) == 0)
         return line;
@@ -55,7 +55,7 @@ static char *make_line(const cli_bisection *b, const bool *eager)
 
 static char *make_run_line(const cli_bisection *b, const bool *eager)
 {
-    return b->attached ? cli_attached_line(b, eager) : make_line(b, eager);
+    return b->attached ? cli_attached_command_line(b, eager) : make_command_line(b, eager);
 }
 
 static char *make_good_line(const cli_bisection *b)
@@ -71,7 +71,7 @@ static char *make_good_line(const cli_bisection *b)
 }
 
 /* The next command for this result; NULL: none is known. */
-static const char *next_of(const cli_bisection *b, cli_status status)
+static const char *choose_next(const cli_bisection *b, cli_status status)
 {
     if (b->compiled)
         return status == CLI_STAYS ? "bisect" : NULL;
@@ -92,8 +92,8 @@ static const char *next_of(const cli_bisection *b, cli_status status)
 
 static char *make_next(const cli_bisection *b, cli_status status)
 {
-    const char *command = next_of(b, status);
-    return command != NULL ? cli_next_command(b->arguments, command) : NULL;
+    const char *command = choose_next(b, status);
+    return command != NULL ? cli_make_next_command(b->arguments, command) : NULL;
 }
 
 /* ---- text ---- */
@@ -110,14 +110,15 @@ static void print_culprits(const cli_bisection *b, double seconds)
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
         printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
-        cli_print(stdout, "%s (%s%s) at %s:%d", cli_text(call, "name"), b->compiled ? "" : "op ",
-                  cli_text(call, b->compiled ? "run" : "op"), cli_text(call, "file"), (int)cli_number(call, "line"));
+        cli_print(stdout, "%s (%s%s) at %s:%d", cli_json_text(call, "name"), b->compiled ? "" : "op ",
+                  cli_json_text(call, b->compiled ? "run" : "op"), cli_json_text(call, "file"),
+                  (int)cli_json_number(call, "line"));
         fputs("\n", stdout);
     }
     printf("%zu of %zu %s, %zu trials, %.1f s\n", b->found, b->name_count,
            b->compiled ? "fused runs of calls" : "captured calls", b->next, seconds);
     printf("confirmed: with only %s %s, the program is bad in %d of %d trials, and with only %s %s it is good\n", calls,
-           cli_bisect_on(b), CLI_CONFIRMATIONS, CLI_CONFIRMATIONS, calls, cli_bisect_off(b));
+           cli_bisect_bad_word(b), CLI_CONFIRMATIONS, CLI_CONFIRMATIONS, calls, cli_bisect_good_word(b));
     cli_print(stdout, "good: %s", good != NULL ? good : "");
     fputs("\n", stdout);
     cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
@@ -142,12 +143,13 @@ cJSON *cli_bisect_trials(const cli_bisection *b)
                 cJSON_AddItemToArray(names, cJSON_CreateString(b->names[(size_t)number->valuedouble]));
         }
         cJSON_ReplaceItemInObjectCaseSensitive(trial, "eager", names);
-        cJSON_AddBoolToObject(trial, "all", strcmp(cli_text(trial, "why"), cli_why_names[CLI_ALL_EAGER]) == 0);
+        cJSON_AddBoolToObject(trial, "all",
+                              strcmp(cli_json_text(trial, "why"), cli_trial_purpose_names[CLI_ALL_EAGER]) == 0);
     }
     return list;
 }
 
-static void add_line(cJSON *root, const char *name, char *line)
+static void add_text_and_free(cJSON *root, const char *name, char *line)
 {
     cJSON_AddStringToObject(root, name, line != NULL ? line : "");
     free(line);
@@ -173,7 +175,7 @@ static const char *result_name(const cli_bisection *b, cli_status status)
     return "failed";
 }
 
-static const char *sentence_of(const cli_bisection *b, cli_status status)
+static const char *result_sentence(const cli_bisection *b, cli_status status)
 {
     if (status == CLI_FAILED && b->confirmed && b->attached)
         return b->found == 1 ? "the program is good if the culprit runs outside of its graph"
@@ -198,7 +200,7 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
     cJSON_AddNumberToObject(root, "bisect_version", RESULT_VERSION);
     cJSON_AddNumberToObject(root, "exit", status);
     cJSON_AddStringToObject(root, "result", result_name(b, status));
-    cJSON_AddStringToObject(root, "sentence", sentence_of(b, status));
+    cJSON_AddStringToObject(root, "sentence", result_sentence(b, status));
     culprits = cJSON_AddArrayToObject(root, "culprits");
     for (size_t i = 0; b->confirmed && i < b->found; i++)
         cJSON_AddItemToArray(culprits, b->attached
@@ -206,14 +208,14 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
                                            : cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[i]), true));
     if (b->found > 0) {
         cJSON_AddBoolToObject(root, "confirmed", b->confirmed);
-        add_line(root, "good", make_good_line(b));
-        add_line(root, "bad", make_run_line(b, NULL));
+        add_text_and_free(root, "good", make_good_line(b));
+        add_text_and_free(root, "bad", make_run_line(b, NULL));
         if (b->attached)
-            add_line(root, "bad_by_order", cli_attached_bad_line(b));
+            add_text_and_free(root, "bad_by_order", cli_attached_bad_command_line(b));
     }
     next = make_next(b, status);
     if (next != NULL)
-        add_line(root, "next", next);
+        add_text_and_free(root, "next", next);
     cJSON_AddNumberToObject(root, "calls", (double)b->name_count);
     cJSON_AddItemToObject(root, "trials", cli_bisect_trials(b));
     cJSON_AddNumberToObject(root, "seconds", seconds);
@@ -249,7 +251,7 @@ void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds)
     else if (status == CLI_OK)
         print_sentence(b->sentence);
     if (status != CLI_OK && said)
-        (void)cli_say(status, "%s", b->sentence);
+        (void)cli_print_message(status, "%s", b->sentence);
     if (!b->json)
         print_next(b, status, status != CLI_OK && said ? stderr : stdout);
 }

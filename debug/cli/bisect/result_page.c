@@ -15,9 +15,9 @@ static void add_culprit(cJSON *findings, const cJSON *call, bool alone)
     cJSON *finding = cJSON_CreateObject();
     cJSON_AddStringToObject(finding, "kind", "culprit");
     cJSON_AddStringToObject(finding, "severity", "fault");
-    cJSON_AddStringToObject(finding, "call", cli_text(call, "name"));
-    cJSON_AddStringToObject(finding, "file", cli_text(call, "file"));
-    cJSON_AddNumberToObject(finding, "line", cli_number(call, "line"));
+    cJSON_AddStringToObject(finding, "call", cli_json_text(call, "name"));
+    cJSON_AddStringToObject(finding, "file", cli_json_text(call, "file"));
+    cJSON_AddNumberToObject(finding, "line", cli_json_number(call, "line"));
     cJSON_AddNullToObject(finding, "address");
     cJSON_AddStringToObject(finding, "message",
                             alone ? "the fault vanishes if this call is eager"
@@ -31,7 +31,8 @@ static bool has_call(const cJSON *outline, const char *name)
     const cJSON *call;
     cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(outline, "calls"))
     {
-        if (strcmp(cli_text(call, "name"), name) == 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager")))
+        if (strcmp(cli_json_text(call, "name"), name) == 0 &&
+            !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager")))
             return true;
     }
     return false;
@@ -64,7 +65,7 @@ static char *make_report(const cli_bisection *b)
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "report_version", CLI_REPORT_VERSION);
     cJSON_AddStringToObject(root, "tool", "bisect");
-    cJSON_AddStringToObject(root, "graph", cli_text(outline, "name"));
+    cJSON_AddStringToObject(root, "graph", cli_json_text(outline, "name"));
     cJSON_AddNumberToObject(root, "lost", 0);
     findings = cJSON_AddArrayToObject(root, "findings");
     for (size_t i = 0; i < b->found; i++)
@@ -79,14 +80,14 @@ static char *make_report(const cli_bisection *b)
 
 cli_status cli_bisect_write_page(const cli_bisection *b)
 {
-    char *path = cli_path(b->place, "bisect.json"), *text = make_report(b);
+    char *path = cli_join_path(b->place, "bisect.json"), *text = make_report(b);
     bg_report *report = NULL;
     cli_status status = CLI_OK;
 
-    if (path == NULL || text == NULL || !cli_file_write(path, BG__FILE_MADE, text))
-        status = cli_say(CLI_FAILED, "the page cannot be made in %s", b->place);
+    if (path == NULL || text == NULL || !cli_file_write(path, BG__FILE_GENERATED, text))
+        status = cli_print_message(CLI_FAILED, "the page cannot be made in %s", b->place);
     else if (bg_report_read(&report, path) != BG_OK || bg_report_write(report, BG_HTML, b->html) != BG_OK)
-        status = cli_say(CLI_FAILED, "%s", bg_last_error());
+        status = cli_print_message(CLI_FAILED, "%s", bg_last_error());
     bg_report_destroy(report);
     cJSON_free(text);
     free(path);

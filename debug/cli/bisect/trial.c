@@ -22,25 +22,25 @@ static const char *const verdict_names[] = {"good", "bad", "skip"};
 /* ---- which calls are eager ---- */
 
 /* Marks of calls; at most one of the two is set. */
-typedef struct marked {
+typedef struct call_marks {
     const bool *eager, *first;
-} marked;
+} call_marks;
 
-static char *marked_list(const cli_bisection *b, marked calls)
+static char *marked_list(const cli_bisection *b, call_marks calls)
 {
     if (calls.first != NULL)
-        return cli_nodes_list_first(b, calls.first, false);
-    return b->attached ? cli_nodes_list(b, calls.eager, false) : cli_eager_list(b, calls.eager);
+        return cli_nodes_patterns_first(b, calls.first, false);
+    return b->attached ? cli_nodes_patterns(b, calls.eager, false) : cli_eager_patterns(b, calls.eager);
 }
 
 /* The variable's value: the list, or "@FILE". */
-static char *marked_value(const cli_bisection *b, marked calls)
+static char *marked_value(const cli_bisection *b, call_marks calls)
 {
     char *list = marked_list(b, calls), *path = NULL, *value = NULL;
     if (list == NULL || strlen(list) <= LONGEST_LIST)
         return list;
-    path = cli_path(b->place, "eager");
-    if (path == NULL || !cli_file_write(path, BG__FILE_MADE, list) || asprintf(&value, "@%s", path) < 0)
+    path = cli_join_path(b->place, "eager");
+    if (path == NULL || !cli_file_write(path, BG__FILE_GENERATED, list) || asprintf(&value, "@%s", path) < 0)
         value = NULL;
     free(path);
     free(list);
@@ -67,17 +67,18 @@ static cli_status judge_check_end(const cli_bisection *b, const cli_end *end, bg
     if (end->how == CLI_STOPPED)
         return CLI_INTERRUPTED;
     if (end->how == CLI_TIMED_OUT)
-        return cli_say(CLI_HANGS, "the check '%s' ran longer than %g s and was killed", b->check, b->timeout);
+        return cli_print_message(CLI_HANGS, "the check '%s' ran longer than %g s and was killed", b->check, b->timeout);
     if (end->how == CLI_UNSTARTED || (end->how == CLI_EXITED && (end->code == 126 || end->code == 127)))
-        return cli_say(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
+        return cli_print_message(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
     if (cli_is_crash(end, &signal))
-        return cli_say(CLI_CRASHED, "signal %d (%s) ended the check '%s'", signal, strsignal(signal), b->check);
+        return cli_print_message(CLI_CRASHED, "signal %d (%s) ended the check '%s'", signal, strsignal(signal),
+                                 b->check);
     return judge_exit(end->code, verdict);
 }
 
-static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *verdict)
+static cli_status judge_output(const cli_bisection *b, cli_trial_purpose why, bg_verdict *verdict)
 {
-    char *output = cli_path(b->place, "output"), *said = cli_path(b->place, "check-output");
+    char *output = cli_join_path(b->place, "output"), *said = cli_join_path(b->place, "check-output");
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)b->check, NULL};
     const char *const set[] = {"BREAKGRAPH_OUTPUT", output, NULL};
     cli_child child = {.argv = argv,
@@ -91,11 +92,12 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     cli_status status;
 
     if (output == NULL || said == NULL) {
-        status = cli_say(CLI_FAILED, "out of host memory");
+        status = cli_print_message(CLI_FAILED, "out of host memory");
     } else if (is_empty(output)) {
         *verdict = BG_SKIP;
-        status = why >= CLI_SEARCH ? CLI_OK
-                                   : cli_say(CLI_SILENT, "'%s' printed nothing that the check could judge", b->argv[0]);
+        status = why >= CLI_SEARCH
+                     ? CLI_OK
+                     : cli_print_message(CLI_SILENT, "'%s' printed nothing that the check could judge", b->argv[0]);
     } else {
         cli_child_run(&child, &end);
         status = judge_check_end(b, &end, verdict);
@@ -107,7 +109,7 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
 
 void cli_trial_show_check(const cli_bisection *b)
 {
-    char *said = b->check != NULL ? cli_path(b->place, "check-output") : NULL;
+    char *said = b->check != NULL ? cli_join_path(b->place, "check-output") : NULL;
     if (said != NULL && !is_empty(said)) {
         fprintf(stderr, "the last lines that the check printed:\n");
         cli_file_show_end(said);
@@ -115,19 +117,20 @@ void cli_trial_show_check(const cli_bisection *b)
     free(said);
 }
 
-static cli_status end_varying(cli_bisection *b, const cJSON *reports)
+static cli_status end_nondeterministic(cli_bisection *b, const cJSON *reports)
 {
     const cJSON *report, *finding;
     cJSON_ArrayForEach(report, reports)
     {
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
         {
-            const char *call = cli_text(finding, "call");
-            if (strcmp(cli_text(finding, "kind"), "nondeterministic") == 0)
-                return call[0] != '\0' ? cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s at %s:%.0f: %s", call,
-                                                        cli_text(finding, "file"), cli_number(finding, "line"),
-                                                        cli_text(finding, "message"))
-                                       : cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s", cli_text(finding, "message"));
+            const char *call = cli_json_text(finding, "call");
+            if (strcmp(cli_json_text(finding, "kind"), "nondeterministic") == 0)
+                return call[0] != '\0'
+                           ? cli_bisect_set_sentence(b, CLI_NONDETERMINISTIC, "%s at %s:%.0f: %s", call,
+                                                     cli_json_text(finding, "file"), cli_json_number(finding, "line"),
+                                                     cli_json_text(finding, "message"))
+                           : cli_bisect_set_sentence(b, CLI_NONDETERMINISTIC, "%s", cli_json_text(finding, "message"));
         }
     }
     return CLI_OK;
@@ -148,27 +151,29 @@ static bool has_difference(const cli_gathered *gathered)
 }
 
 /* A run that ended before a replay, or whose pass varies by itself, has no verdict. */
-static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
-                               bg_verdict *verdict)
+static cli_status judge_shadow(cli_bisection *b, cli_trial_purpose why, const cli_gathered *gathered,
+                               const cli_end *end, bg_verdict *verdict)
 {
     bool differs = has_difference(gathered);
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
-        return end_varying(b, gathered->reports);
+        return end_nondeterministic(b, gathered->reports);
     if (why == CLI_AS_IS && !differs && gathered->replays > 0 && gathered->compared == 0)
-        return cli_bisect_end(b, CLI_UNJUDGED,
-                              "no replay of '%s' could be compared with its eager pass: breakgraph run --shadow=calls "
-                              "says why; or judge it by its exit status, without --shadow, or by --check",
-                              b->argv[0]);
+        return cli_bisect_set_sentence(
+            b, CLI_UNJUDGED,
+            "no replay of '%s' could be compared with its eager pass: breakgraph run --shadow=calls "
+            "says why; or judge it by its exit status, without --shadow, or by --check",
+            b->argv[0]);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
-        (void)cli_say(CLI_OK,
-                      "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the "
-                      "status decides",
-                      b->argv[0], end->code);
+        (void)cli_print_message(
+            CLI_OK,
+            "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the "
+            "status decides",
+            b->argv[0], end->code);
     *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
     return CLI_OK;
 }
 
-static cli_status get_verdict(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
+static cli_status get_verdict(cli_bisection *b, cli_trial_purpose why, const cli_gathered *gathered, const cli_end *end,
                               bg_verdict *verdict)
 {
     if (b->check != NULL)
@@ -179,7 +184,7 @@ static cli_status get_verdict(cli_bisection *b, cli_why why, const cli_gathered 
 /* ---- starts ---- */
 
 /* Keeps the outlines of all graphs: which one has the culprits is known at the end. */
-static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
+static void store_outlines(const cli_bisection *b, const cli_gathered *gathered)
 {
     cJSON *outlines = cJSON_AddArrayToObject(b->root, "outlines"), *graph;
     cJSON_ArrayForEach(graph, gathered->captured)
@@ -189,35 +194,37 @@ static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
 }
 
 /* Collects the calls in the first start. */
-static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
+static cli_status collect_calls(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
     cli_status status;
     if (b->names != NULL)
         return CLI_OK;
-    status = cli_observed_judge(o, gathered);
+    status = cli_observed_check_replays(o, gathered);
     if (status == CLI_OK)
         status = b->compiled   ? cli_fusions_collect(gathered, b->only, b->calls)
                  : b->attached ? cli_nodes_collect(gathered, b->calls)
                                : cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
-        keep_outlines(b, gathered);
-    return status == CLI_OK ? cli_state_name(b) : status;
+        store_outlines(b, gathered);
+    return status == CLI_OK ? cli_state_set_names(b) : status;
 }
 
 /* Ends the bisect if no pattern can have chosen a node: the verdict would not be about the nodes that were
  * requested. */
-static cli_status note_nodes(cli_bisection *b, cli_why why, const cli_gathered *gathered, marked calls)
+static cli_status record_nodes(cli_bisection *b, cli_trial_purpose why, const cli_gathered *gathered, call_marks calls)
 {
-    cli_nodes_note_outside(b, gathered, why == CLI_ALL_EAGER);
-    if (calls.eager == NULL || why == CLI_ALL_EAGER || !cli_nodes_are_gone(b, gathered, calls.eager))
+    cli_nodes_record_outside(b, gathered, why == CLI_ALL_EAGER);
+    if (calls.eager == NULL || why == CLI_ALL_EAGER || !cli_nodes_are_renamed(b, gathered, calls.eager))
         return CLI_OK;
-    return cli_bisect_end(b, CLI_UNJUDGED,
-                          "the graphs of '%s' have other names in this start than in the first one, so that none of "
-                          "their nodes can be chosen; give them names (bg_attach_name_next, breakgraph.graph)",
-                          b->argv[0]);
+    return cli_bisect_set_sentence(
+        b, CLI_UNJUDGED,
+        "the graphs of '%s' have other names in this start than in the first one, so that none of "
+        "their nodes can be chosen; give them names (bg_attach_name_next, breakgraph.graph)",
+        b->argv[0]);
 }
 
-static cli_status start_trial(cli_bisection *b, cli_why why, marked calls, const char *eager, bg_verdict *verdict)
+static cli_status start_trial(cli_bisection *b, cli_trial_purpose why, call_marks calls, const char *eager,
+                              bg_verdict *verdict)
 {
     const char *level = getenv("BG_COMPILE");
     const char *set[] = {b->compiled   ? "BG_COMPILE_OPS"
@@ -250,11 +257,11 @@ static cli_status start_trial(cli_bisection *b, cli_why why, marked calls, const
         goto done;
     }
     if (status == CLI_OK)
-        status = cli_observed_end(&o, &end);
+        status = cli_observed_print_end(&o, &end);
     if (status == CLI_OK)
-        status = observe_trial(b, &o, &gathered);
+        status = collect_calls(b, &o, &gathered);
     if (status == CLI_OK && b->attached && eager[0] != '\0')
-        status = note_nodes(b, why, &gathered, calls);
+        status = record_nodes(b, why, &gathered, calls);
     if (status == CLI_OK)
         status = get_verdict(b, why, &gathered, &end, verdict);
     b->runner |= gathered.runner;
@@ -264,18 +271,19 @@ done:
 }
 
 /* The verdict is bad if one start is bad; else skip if one start is skip. */
-static cli_status start_all(cli_bisection *b, cli_why why, marked calls, bg_verdict *verdict)
+static cli_status run_starts(cli_bisection *b, cli_trial_purpose why, call_marks calls, bg_verdict *verdict)
 {
     char *value = marked_value(b, calls);
     cli_status status = CLI_OK;
 
     if (value == NULL)
-        return cli_say(CLI_FAILED,
-                       "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot "
-                       "be written; set TMPDIR",
-                       b->compiled   ? "rules"
-                       : b->attached ? "nodes"
-                                     : "eager ops");
+        return cli_print_message(
+            CLI_FAILED,
+            "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot "
+            "be written; set TMPDIR",
+            b->compiled   ? "rules"
+            : b->attached ? "nodes"
+                          : "eager ops");
     *verdict = BG_GOOD;
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {
@@ -298,18 +306,18 @@ static void add_marks(cJSON *trial, const char *name, const bool *marks, size_t 
             cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
 }
 
-static cJSON *describe_trial(const cli_bisection *b, cli_why why, marked calls)
+static cJSON *describe_trial(const cli_bisection *b, cli_trial_purpose why, call_marks calls)
 {
     cJSON *trial = cJSON_CreateObject();
     if (trial != NULL)
-        cJSON_AddStringToObject(trial, "why", cli_why_names[why]);
+        cJSON_AddStringToObject(trial, "why", cli_trial_purpose_names[why]);
     add_marks(trial, "eager", calls.eager, b->name_count);
     if (calls.first != NULL)
         add_marks(trial, "first", calls.first, b->name_count);
     return trial;
 }
 
-static bool has_same(const cJSON *kept, const cJSON *trial, const char *name)
+static bool has_same_member(const cJSON *kept, const cJSON *trial, const char *name)
 {
     const cJSON *one = cJSON_GetObjectItemCaseSensitive(kept, name),
                 *other = cJSON_GetObjectItemCaseSensitive(trial, name);
@@ -318,46 +326,46 @@ static bool has_same(const cJSON *kept, const cJSON *trial, const char *name)
 
 static bool is_same_trial(const cJSON *kept, const cJSON *trial)
 {
-    return strcmp(cli_text(kept, "why"), cli_text(trial, "why")) == 0 && has_same(kept, trial, "eager") &&
-           has_same(kept, trial, "first");
+    return strcmp(cli_json_text(kept, "why"), cli_json_text(trial, "why")) == 0 &&
+           has_same_member(kept, trial, "eager") && has_same_member(kept, trial, "first");
 }
 
-static cli_status recall(const cli_bisection *b, const cJSON *trial, bg_verdict *verdict)
+static cli_status recall_verdict(const cli_bisection *b, const cJSON *trial, bg_verdict *verdict)
 {
     const cJSON *kept = cJSON_GetArrayItem(b->trials, (int)b->next);
-    const char *name = cli_text(kept, "verdict");
+    const char *name = cli_json_text(kept, "verdict");
     if (!is_same_trial(kept, trial))
-        return cli_say(CLI_UNREADABLE,
-                       "trial %zu in %s differs from the one that this command makes; --fresh starts over", b->next + 1,
-                       b->state);
+        return cli_print_message(CLI_UNREADABLE,
+                                 "trial %zu in %s differs from the one that this command makes; --fresh starts over",
+                                 b->next + 1, b->state);
     *verdict = name[0] == 'g' ? BG_GOOD : name[0] == 'b' ? BG_BAD : BG_SKIP;
     return CLI_OK;
 }
 
-static cli_status keep_trial(cli_bisection *b, cJSON *trial, bg_verdict verdict)
+static cli_status store_trial(cli_bisection *b, cJSON *trial, bg_verdict verdict)
 {
     if (!cJSON_AddStringToObject(trial, "verdict", verdict_names[verdict]) ||
         !cJSON_AddNumberToObject(trial, "seconds", b->seconds) || !cJSON_AddItemToArray(b->trials, trial)) {
         cJSON_Delete(trial);
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     }
     return cli_state_save(b);
 }
 
-static cli_status make_trial(cli_bisection *b, cli_why why, marked calls, bg_verdict *verdict)
+static cli_status make_trial(cli_bisection *b, cli_trial_purpose why, call_marks calls, bg_verdict *verdict)
 {
     cJSON *trial = describe_trial(b, why, calls);
     cli_status status;
 
     if (b->next < b->replayed) {
-        status = recall(b, trial, verdict);
+        status = recall_verdict(b, trial, verdict);
         cJSON_Delete(trial);
     } else {
-        cli_progress(b, why);
-        status = start_all(b, why, calls, verdict);
+        cli_progress_print(b, why);
+        status = run_starts(b, why, calls, verdict);
         cli_progress_clear();
         if (status == CLI_OK)
-            status = keep_trial(b, trial, *verdict);
+            status = store_trial(b, trial, *verdict);
         else
             cJSON_Delete(trial);
     }
@@ -365,34 +373,35 @@ static cli_status make_trial(cli_bisection *b, cli_why why, marked calls, bg_ver
     return status;
 }
 
-cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+cli_status cli_trial_run(cli_bisection *b, cli_trial_purpose why, const bool *eager, bg_verdict *verdict)
 {
-    return make_trial(b, why, (marked){.eager = eager}, verdict);
+    return make_trial(b, why, (call_marks){.eager = eager}, verdict);
 }
 
-cli_status cli_trial_first(cli_bisection *b, cli_why why, const bool *first, bg_verdict *verdict)
+cli_status cli_trial_run_first(cli_bisection *b, cli_trial_purpose why, const bool *first, bg_verdict *verdict)
 {
-    return make_trial(b, why, (marked){.first = first}, verdict);
+    return make_trial(b, why, (call_marks){.first = first}, verdict);
 }
 
-cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad)
+cli_status cli_trial_run_twice(cli_bisection *b, cli_trial_purpose why, bool *bad)
 {
     bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
     cli_status status = CLI_OK;
     for (int i = 0; i < 2 && status == CLI_OK; i++)
-        status = cli_trial(b, why, NULL, &verdicts[i]);
+        status = cli_trial_run(b, why, NULL, &verdicts[i]);
     if (status != CLI_OK)
         return status;
     if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED,
-                              "'%s', run %s, cannot be judged (status 125); bisect needs a verdict of this run",
-                              b->argv[0], cli_why_names[why]);
+        return cli_bisect_set_sentence(
+            b, CLI_UNJUDGED, "'%s', run %s, cannot be judged (status 125); bisect needs a verdict of this run",
+            b->argv[0], cli_trial_purpose_names[why]);
     if (verdicts[0] != verdicts[1])
-        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                              "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
-                              "run it more often in "
-                              "each trial with --count=N",
-                              b->argv[0], cli_why_names[why]);
+        return cli_bisect_set_sentence(
+            b, CLI_NONDETERMINISTIC,
+            "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
+            "run it more often in "
+            "each trial with --count=N",
+            b->argv[0], cli_trial_purpose_names[why]);
     *bad = verdicts[0] == BG_BAD;
     return CLI_OK;
 }

@@ -8,13 +8,13 @@
 
 /* Runs the program with the marked calls eager (NULL: none). Takes a verdict that the state has from there, else adds
  * it. A run that cannot be judged is a failure; in SEARCH and CONFIRM it has the verdict SKIP. */
-cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict);
+cli_status cli_trial_run(cli_bisection *b, cli_trial_purpose why, const bool *eager, bg_verdict *verdict);
 /* The same with all nodes outside of their graphs; the marked ones are launched before all that they do not depend
  * on. */
-cli_status cli_trial_first(cli_bisection *b, cli_why why, const bool *first, bg_verdict *verdict);
+cli_status cli_trial_run_first(cli_bisection *b, cli_trial_purpose why, const bool *first, bg_verdict *verdict);
 
 /* Makes two trials, which must agree. *bad: both were bad. */
-cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad);
+cli_status cli_trial_run_twice(cli_bisection *b, cli_trial_purpose why, bool *bad);
 
 /* Prints the last output of --check, which may explain why it judges all runs bad. */
 void cli_trial_show_check(const cli_bisection *b);

@@ -26,9 +26,13 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},     {"recapture", 1, 1}, {"poison", 1, 2},
-             {"padding", 1, 3},   {"orders", NEVER, 4}, {"inputs", NEVER, 0}};
-enum { KINDS = sizeof known / sizeof *known, ATTACHED = KINDS - 1, STARTS = 5 }; /* ATTACHED: all but graph */
+} check_table[] = {{"graph", 0, NEVER}, {"replay", 0, 0},     {"recapture", 1, 1}, {"poison", 1, 2},
+                   {"padding", 1, 3},   {"orders", NEVER, 4}, {"inputs", NEVER, 0}};
+enum {
+    KINDS = sizeof check_table / sizeof *check_table,
+    ATTACHED = KINDS - 1,
+    STARTS = 5
+}; /* ATTACHED: all but graph */
 
 typedef struct checks {
     const cli_arguments *arguments;
@@ -47,7 +51,7 @@ typedef struct checks {
 } checks;
 
 /* Whether a flag names the check. */
-static bool is_named(const cli_arguments *arguments, const char *kind)
+static bool is_given_by_flag(const cli_arguments *arguments, const char *kind)
 {
     for (size_t i = 0; i < arguments->count; i++)
         if (strcmp(arguments->given[i].flag->name, "--what") == 0 && strcmp(arguments->given[i].value, kind) == 0)
@@ -57,54 +61,54 @@ static bool is_named(const cli_arguments *arguments, const char *kind)
 
 static bool is_chosen(const cli_arguments *arguments, const char *kind)
 {
-    if (is_named(arguments, kind) || is_named(arguments, "all"))
+    if (is_given_by_flag(arguments, kind) || is_given_by_flag(arguments, "all"))
         return true;
-    return cli_value(arguments, "--what") == NULL &&
-           (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
+    return cli_given_value(arguments, "--what") == NULL &&
+           (cli_given_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
 }
 
 /* The index of the start in which the check runs. */
-static int start_of(const checks *c, int check)
+static int check_start(const checks *c, int check)
 {
-    return c->attached ? known[check].attached : known[check].start;
+    return c->attached ? check_table[check].attached : check_table[check].start;
 }
 
-static cli_status refuse(const checks *c, int check)
+static cli_status reject_check(const checks *c, int check)
 {
     if (c->attached)
-        return cli_say(CLI_USAGE, "--what=%s cannot be used with --attach", known[check].kind);
-    return cli_say(CLI_USAGE, "--what=%s needs --attach", known[check].kind);
+        return cli_print_message(CLI_USAGE, "--what=%s cannot be used with --attach", check_table[check].kind);
+    return cli_print_message(CLI_USAGE, "--what=%s needs --attach", check_table[check].kind);
 }
 
 static cli_status choose_checks(checks *c, const cli_arguments *arguments)
 {
-    c->attached = cli_value(arguments, "--attach") != NULL;
+    c->attached = cli_given_value(arguments, "--attach") != NULL;
     for (int i = 0; i < KINDS; i++) {
-        if (!is_chosen(arguments, known[i].kind))
+        if (!is_chosen(arguments, check_table[i].kind))
             continue;
-        if (start_of(c, i) != NEVER)
-            c->kinds[c->count++] = known[i].kind;
-        else if (is_named(arguments, known[i].kind))
-            return refuse(c, i);
+        if (check_start(c, i) != NEVER)
+            c->kinds[c->count++] = check_table[i].kind;
+        else if (is_given_by_flag(arguments, check_table[i].kind))
+            return reject_check(c, i);
     }
-    c->fatal = cli_value(arguments, "--fatal") != NULL;
+    c->fatal = cli_given_value(arguments, "--fatal") != NULL;
     if (c->fatal && !c->attached)
-        return cli_say(CLI_USAGE,
-                       "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
+        return cli_print_message(
+            CLI_USAGE, "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
                        "of its replay");
-    if (cli_value(arguments, "--orders") != NULL && !(c->attached && is_chosen(arguments, "orders")))
-        return cli_say(CLI_USAGE, "--orders needs --attach and --what=orders, the check that counts them");
-    if (cli_value(arguments, "--snapshot-limit") != NULL && !c->attached)
-        return cli_say(CLI_USAGE, "--snapshot-limit needs --attach: only a program's own graphs are limited");
+    if (cli_given_value(arguments, "--orders") != NULL && !(c->attached && is_chosen(arguments, "orders")))
+        return cli_print_message(CLI_USAGE, "--orders needs --attach and --what=orders, the check that counts them");
+    if (cli_given_value(arguments, "--snapshot-limit") != NULL && !c->attached)
+        return cli_print_message(CLI_USAGE, "--snapshot-limit needs --attach: only a program's own graphs are limited");
     return cli_recapture_read(&c->recapture, arguments, c->attached && is_chosen(arguments, "recapture"));
 }
 
-static int start_of_kind(const checks *c, const char *kind)
+static int kind_start(const checks *c, const char *kind)
 {
     int i = 0;
-    while (strcmp(known[i].kind, kind) != 0)
+    while (strcmp(check_table[i].kind, kind) != 0)
         i++;
-    return start_of(c, i);
+    return check_start(c, i);
 }
 
 /* Writes the chosen checks of these starts: "graph,replay"; "": none. */
@@ -115,7 +119,7 @@ static void join_kinds(const checks *c, int first, int last, char text[JOINED])
 
     text[0] = '\0';
     for (int i = 0; i < c->count && used < JOINED; i++)
-        if (start_of_kind(c, c->kinds[i]) >= first && start_of_kind(c, c->kinds[i]) <= last)
+        if (kind_start(c, c->kinds[i]) >= first && kind_start(c, c->kinds[i]) <= last)
             used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
@@ -127,29 +131,29 @@ static bool is_fatal_end(const checks *c, const cli_gathered *gathered, const cl
 }
 
 /* Removes findings that another check has reported. */
-static void drop_known(checks *c, cJSON *report, int start)
+static void remove_known_findings(checks *c, cJSON *report, int start)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next;
     char by[64];
 
-    snprintf(by, sizeof by, "%d %.32s", start, cli_text(report, "tool"));
+    snprintf(by, sizeof by, "%d %.32s", start, cli_json_text(report, "tool"));
     for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
         next = finding->next;
-        if (cli_gathered_is_of_another(&c->all, finding, by))
+        if (cli_gathered_is_found_by_other(&c->all, finding, by))
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
 }
 
-static void keep_reports(checks *c, cli_gathered *gathered, int start)
+static void merge_reports(checks *c, cli_gathered *gathered, int start)
 {
-    cli_looked_add(&c->all, gathered->looked);
+    cli_coverage_add(&c->all, gathered->looked);
     c->all.unended += gathered->unended;
     c->all.runner |= gathered->runner;
     while (cJSON_GetArraySize(gathered->reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
         if (c->kept) /* each start makes the same graphs: those of the first one are listed */
             cJSON_DeleteItemFromObjectCaseSensitive(report, "graphs");
-        drop_known(c, report, start);
+        remove_known_findings(c, report, start);
         cJSON_AddItemToArray(c->all.reports, report);
     }
     c->kept = true;
@@ -188,43 +192,43 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
                                                             : cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
         if (is_fatal_end(c, &gathered, &end))
-            ended = cli_say(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
-                            cli_observed_rank(o, &end));
+            ended = cli_print_message(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
+                                      cli_observed_rank_text(o, &end));
         else if (c->crashed && cli_is_crash(&end, &signal)) /* the crash of the first start was reported */
             ended = CLI_CRASHED;
         else
-            ended = cli_observed_end(o, &end);
+            ended = cli_observed_print_end(o, &end);
         if (ended == CLI_HANGS && gathered.graphs > 0 && !follows_launches(c, kinds))
-            (void)cli_say(CLI_HANGS, "launches are not followed with --what=%s: leave it out to see which graph hangs",
-                          kinds);
+            (void)cli_print_message(
+                CLI_HANGS, "launches are not followed with --what=%s: leave it out to see which graph hangs", kinds);
         if (ended == CLI_HANGS && gathered.processes == 0 && !c->attached)
-            (void)cli_say(CLI_HANGS,
-                          "it does not use libbreakgraph: with --attach the graph in which it hangs is named");
+            (void)cli_print_message(
+                CLI_HANGS, "it does not use libbreakgraph: with --attach the graph in which it hangs is named");
         c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
         c->hung = ended == CLI_HANGS && gathered.graphs > 0;
         /* What an earlier start has printed or found is not printed again. */
         found = cli_gathered_count(&gathered, NULL, 1) + cli_gathered_count(&c->all, NULL, 1) + c->failed;
-        judged = found == 0 && !cli_looked_any(&c->all);
-        status = ended == CLI_OK && judged ? cli_observed_judge(o, &gathered) : ended;
+        judged = found == 0 && !cli_coverage_any(&c->all);
+        status = ended == CLI_OK && judged ? cli_observed_check_replays(o, &gathered) : ended;
         if (status == CLI_OK && end.code != 0 && !c->told) {
             char none[JOINED + 32];
             snprintf(none, sizeof none, "no findings of %s, but ", kinds);
-            (void)cli_say(CLI_FAILED, "%s'%s'%s ended with status %d", found == 0 ? none : "", o->argv[0],
-                          cli_observed_rank(o, &end), end.code);
+            (void)cli_print_message(CLI_FAILED, "%s'%s'%s ended with status %d", found == 0 ? none : "", o->argv[0],
+                                    cli_observed_rank_text(o, &end), end.code);
             cli_observed_show(o);
             c->failed |= found == 0;
             c->told = true;
         }
-        keep_reports(c, &gathered, start);
+        merge_reports(c, &gathered, start);
     }
     cli_gathered_clear(&gathered);
     return status;
 }
 
 /* Whether the check looked at graphs, and left none out. */
-static bool is_all_looked(const checks *c, const char *kind)
+static bool covers_all_graphs(const checks *c, const char *kind)
 {
-    return cli_looked_by(&c->all, kind) && cli_looked_why_not(&c->all, kind) == NULL;
+    return cli_coverage_has(&c->all, kind) && cli_coverage_why_not(&c->all, kind) == NULL;
 }
 
 static cli_status check_all(checks *c, const cli_observation *o)
@@ -242,11 +246,13 @@ static cli_status check_all(checks *c, const cli_observation *o)
         return status;
     if (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0)
         return CLI_FAILED;
-    if (!c->attached && !cli_looked_any(&c->all))
-        return cli_say(CLI_UNJUDGED, "'%s' has graphs, but none of these checks could look at any", o->argv[0]);
+    if (!c->attached && !cli_coverage_any(&c->all))
+        return cli_print_message(CLI_UNJUDGED, "'%s' has graphs, but none of these checks could look at any",
+                                 o->argv[0]);
     for (int i = 0; c->attached && i < c->count; i++)
-        if (strcmp(c->kinds[i], "replay") != 0 && is_named(c->arguments, c->kinds[i]) && !is_all_looked(c, c->kinds[i]))
-            return cli_say(CLI_UNJUDGED, "%s could not look at all graphs of '%s'", c->kinds[i], o->argv[0]);
+        if (strcmp(c->kinds[i], "replay") != 0 && is_given_by_flag(c->arguments, c->kinds[i]) &&
+            !covers_all_graphs(c, c->kinds[i]))
+            return cli_print_message(CLI_UNJUDGED, "%s could not look at all graphs of '%s'", c->kinds[i], o->argv[0]);
     return CLI_OK;
 }
 
@@ -258,15 +264,15 @@ static void print_next(const checks *c)
     if (cli_gathered_count(&c->all, NULL, 1) > 0)
         return;
     if (c->attached) {
-        cli_next_print(stdout, "next", c->arguments,
-                       c->count == ATTACHED ? "step --attach" : "check --attach --what=all");
+        cli_print_next_command(stdout, "next", c->arguments,
+                               c->count == ATTACHED ? "step --attach" : "check --attach --what=all");
         return;
     }
-    cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
-    cli_next_print(stdout, "next, if that finds nothing", c->arguments, c->crashed ? "step" : "bisect");
+    cli_print_next_command(stdout, "next", c->arguments, "run --shadow=calls");
+    cli_print_next_command(stdout, "next, if that finds nothing", c->arguments, c->crashed ? "step" : "bisect");
 }
 
-static void print_text(const checks *c)
+static void print_summary(const checks *c)
 {
     int count = cli_gathered_count(&c->all, NULL, 1), begun = 0;
     int notes = cli_gathered_count(&c->all, NULL, 0) - count;
@@ -274,7 +280,7 @@ static void print_text(const checks *c)
     char rest[JOINED];
 
     for (int i = 0; i < c->count; i++)
-        if (start_of_kind(c, c->kinds[i]) < c->starts)
+        if (kind_start(c, c->kinds[i]) < c->starts)
             looked[begun++] = c->kinds[i];
     cli_gathered_print(&c->all, stdout);
     printf("check");
@@ -284,7 +290,7 @@ static void print_text(const checks *c)
     if (notes > 0)
         printf("; %d note%s", notes, notes == 1 ? "" : "s");
     putchar('\n');
-    cli_looked_print(&c->all, looked, begun, c->attached, stdout);
+    cli_coverage_print(&c->all, looked, begun, c->attached, stdout);
     cli_recapture_print(&c->recapture, stdout);
     join_kinds(c, c->starts, STARTS, rest);
     if (rest[0] != '\0')
@@ -297,31 +303,31 @@ static int run_check(const cli_arguments *arguments)
     checks c = {.arguments = arguments, .all = {.reports = cJSON_CreateArray()}};
     cli_observation o = {.argv = arguments->rest, .quiet = true, .hangs = true};
     char *place = NULL;
-    cli_status status = cli_need_program(arguments);
+    cli_status status = cli_require_program(arguments);
 
     if (status == CLI_OK)
-        status = cli_timeout(arguments, &o.timeout);
+        status = cli_read_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK)
         status = choose_checks(&c, arguments);
     if (status == CLI_OK)
-        status = cli_attach(arguments);
+        status = cli_attach_prepare(arguments);
     if (status == CLI_OK)
-        status = cli_signals_hold();
+        status = cli_signals_catch();
     if (status != CLI_OK)
         goto done;
-    o.place = place = cli_place_make();
+    o.place = place = cli_temporary_directory_create();
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (c.attached && is_chosen(arguments, "replay"))
-        cli_looked_add_listed(&c.all);
-    if (cli_value(arguments, "--json") != NULL)
+        cli_coverage_add_listed(&c.all);
+    if (cli_given_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || c.crashed || c.hung ||
              cli_gathered_count(&c.all, NULL, 0) > 0)
-        print_text(&c);
+        print_summary(&c);
 done:
-    cli_place_remove(place);
+    cli_temporary_directory_remove(place);
     free(place);
     cli_gathered_clear(&c.all);
     cli_recapture_clear(&c.recapture);

@@ -23,7 +23,7 @@
 static cli_status fail_report(bg_status status)
 {
     bool unreadable = status == BG_ERROR_IO || status == BG_ERROR_UNSUPPORTED;
-    return cli_say(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
+    return cli_print_message(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
 }
 
 static cli_status add_report_file(void *user, const char *path)
@@ -74,37 +74,37 @@ static int count_files(const char *directory, int (*is_counted)(const struct dir
 }
 
 /* Adds reports that are only in memory, by way of a file. */
-static cli_status add_copies(bg_report **all, const cJSON *reports)
+static cli_status add_report_objects(bg_report **all, const cJSON *reports)
 {
-    char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "copy.json") : NULL;
+    char *place = cli_temporary_directory_create(), *path = place != NULL ? cli_join_path(place, "copy.json") : NULL;
     const cJSON *report;
     cli_status status = path != NULL ? CLI_OK : CLI_FAILED;
     cJSON_ArrayForEach(report, reports)
     {
         char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
-        if (text != NULL && cli_file_write(path, BG__FILE_MADE, text))
+        if (text != NULL && cli_file_write(path, BG__FILE_GENERATED, text))
             status = add_report_file(all, path);
         else if (status == CLI_OK)
-            status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "out of host memory");
+            status = cli_print_message(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "out of host memory");
         cJSON_free(text);
     }
-    cli_place_remove(place);
+    cli_temporary_directory_remove(place);
     free(path);
     free(place);
     return status;
 }
 
-static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
+static cli_status add_rank_reports(bg_report **all, const cli_gathered *gathered)
 {
-    cli_status status = add_copies(all, gathered->reports);
-    return status == CLI_OK ? add_copies(all, gathered->captured) : status;
+    cli_status status = add_report_objects(all, gathered->reports);
+    return status == CLI_OK ? add_report_objects(all, gathered->captured) : status;
 }
 
 /* Adds the coverage: checks without findings write no report. */
-static cli_status add_looked(bg_report **all, const cli_gathered *gathered)
+static cli_status add_coverage(bg_report **all, const cli_gathered *gathered)
 {
-    cJSON *list = cli_looked_report(gathered);
-    cli_status status = list != NULL ? add_copies(all, list) : CLI_OK;
+    cJSON *list = cli_coverage_report(gathered);
+    cli_status status = list != NULL ? add_report_objects(all, list) : CLI_OK;
     cJSON_Delete(list);
     return status;
 }
@@ -115,22 +115,22 @@ static cli_status add_directory(bg_report **all, const char *directory)
     cli_gathered gathered;
     cli_status status = cli_gather(directory, &gathered);
     if (status == CLI_OK && gathered.ranks > 1) {
-        status = add_merged(all, &gathered);
+        status = add_rank_reports(all, &gathered);
     } else if (status == CLI_OK) {
-        status = cli_each_file(directory, is_tool_report, add_report_file, all);
+        status = cli_for_each_file(directory, is_tool_report, add_report_file, all);
         if (status == CLI_OK)
-            status = cli_each_file(directory, is_graph_report, add_report_file, all);
+            status = cli_for_each_file(directory, is_graph_report, add_report_file, all);
     }
     if (status == CLI_OK) /* each rank has its own, and they are not merged */
-        status = cli_each_file(directory, is_runner_report, add_report_file, all);
+        status = cli_for_each_file(directory, is_runner_report, add_report_file, all);
     if (status == CLI_OK && *all != NULL)
-        status = add_looked(all, &gathered);
+        status = add_coverage(all, &gathered);
     cli_gathered_clear(&gathered);
     return status;
 }
 
 /* Adds a report without findings, which is a report, too. */
-static bool add_empty(cJSON *reports)
+static bool add_empty_report(cJSON *reports)
 {
     cJSON *empty = cJSON_CreateObject();
     return cJSON_AddItemToArray(reports, empty) &&
@@ -139,56 +139,56 @@ static bool add_empty(cJSON *reports)
            cJSON_AddArrayToObject(empty, "findings") != NULL;
 }
 
-static cli_status add_reports(bg_report **all, cJSON *reports, const char *path)
+static cli_status add_report_list(bg_report **all, cJSON *reports, const char *path)
 {
     const cJSON *report;
 
     cJSON_ArrayForEach(report, reports)
     {
-        if (cli_number(report, "report_version") == 0)
-            return cli_say(CLI_UNREADABLE, "%s: its list of reports has an item that is no report", path);
+        if (cli_json_number(report, "report_version") == 0)
+            return cli_print_message(CLI_UNREADABLE, "%s: its list of reports has an item that is no report", path);
     }
-    if (cJSON_GetArraySize(reports) == 0 && !add_empty(reports))
-        return cli_say(CLI_FAILED, "out of host memory");
-    return add_copies(all, reports);
+    if (cJSON_GetArraySize(reports) == 0 && !add_empty_report(reports))
+        return cli_print_message(CLI_FAILED, "out of host memory");
+    return add_report_objects(all, reports);
 }
 
 /* Adds a report, or the list of reports that check or step has written with --json. */
-static cli_status add_file(bg_report **all, const char *path)
+static cli_status add_report_or_list(bg_report **all, const char *path)
 {
     size_t bytes = 0;
     char *text = cli_file_read(path, true, &bytes);
     cJSON *root = text != NULL && strlen(text) == bytes ? cJSON_ParseWithOpts(text, NULL, true) : NULL;
     cJSON *reports = cJSON_GetObjectItemCaseSensitive(root, "reports");
-    cli_status status = cJSON_IsArray(reports) ? add_reports(all, reports, path) : add_report_file(all, path);
+    cli_status status = cJSON_IsArray(reports) ? add_report_list(all, reports, path) : add_report_file(all, path);
 
     cJSON_Delete(root);
     free(text);
     return status;
 }
 
-static cli_status add_paths(bg_report **all, char *const *paths)
+static cli_status add_arguments(bg_report **all, char *const *paths)
 {
     cli_status status = CLI_OK;
     for (; *paths != NULL && status == CLI_OK; paths++) {
         struct stat about;
         bool directory = stat(*paths, &about) == 0 && S_ISDIR(about.st_mode);
-        status = directory ? add_directory(all, *paths) : add_file(all, *paths);
+        status = directory ? add_directory(all, *paths) : add_report_or_list(all, *paths);
     }
     if (status == CLI_OK && *all == NULL)
-        status = cli_say(CLI_UNREADABLE, "the arguments contain no report");
+        status = cli_print_message(CLI_UNREADABLE, "the arguments contain no report");
     return status;
 }
 
 /* ---- the program ---- */
 
 /* What the program has written, however it ended. */
-typedef enum seen { NOTHING, GRAPHS, FINDINGS } seen;
+typedef enum report_content { NOTHING, GRAPHS, FINDINGS } report_content;
 
-static seen what_is_seen(const cli_gathered *gathered)
+static report_content classify_content(const cli_gathered *gathered)
 {
     const cJSON *report;
-    seen what = NOTHING;
+    report_content what = NOTHING;
 
     if (cli_gathered_count(gathered, NULL, 0) > 0)
         return FINDINGS;
@@ -200,42 +200,42 @@ static seen what_is_seen(const cli_gathered *gathered)
     return what;
 }
 
-static cli_status observe_program(const cli_observation *o, seen *found, cli_end *end)
+static cli_status observe_program(const cli_observation *o, report_content *found, cli_end *end)
 {
     cli_gathered gathered;
     cli_status status;
 
     *end = (cli_end){.how = CLI_UNSTARTED};
     status = cli_observe(o, &gathered, end);
-    *found = status == CLI_OK ? what_is_seen(&gathered) : NOTHING;
+    *found = status == CLI_OK ? classify_content(&gathered) : NOTHING;
     if (status == CLI_OK)
-        status = cli_observed_end(o, end);
+        status = cli_observed_print_end(o, end);
     if (status == CLI_OK && *found != FINDINGS)
-        status = cli_observed_judge(o, &gathered);
+        status = cli_observed_check_replays(o, &gathered);
     cli_gathered_clear(&gathered);
     return status;
 }
 
 /* Prints nothing for "-": standard output is the file. */
-static void say_written(const char *path, const char *what)
+static void print_written(const char *path, const char *what)
 {
     if (strcmp(path, "-") != 0)
-        (void)cli_say(CLI_OK, "wrote %s: %s", path, what);
+        (void)cli_print_message(CLI_OK, "wrote %s: %s", path, what);
 }
 
-static cli_status put_timeline(const cli_observation *o, const char *made, const char *path)
+static cli_status copy_timeline(const cli_observation *o, const char *made, const char *path)
 {
     size_t bytes = 0;
     char *text = cli_file_read(made, false, &bytes);
     cli_status status = CLI_OK;
 
     if (text == NULL) {
-        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], bg_last_error());
+        status = cli_print_message(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], bg_last_error());
         cli_observed_show(o);
-    } else if (!cli_file_write(path, BG__FILE_GIVEN, text)) {
-        status = cli_say(CLI_FAILED, "%s", bg_last_error());
+    } else if (!cli_file_write(path, BG__FILE_FROM_USER, text)) {
+        status = cli_print_message(CLI_FAILED, "%s", bg_last_error());
     } else {
-        say_written(path, "a timeline of one replay");
+        print_written(path, "a timeline of one replay");
     }
     free(text);
     return status;
@@ -243,22 +243,23 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
 
 /* The program writes to a temporary file, and the command copies it: so the command reports an error in writing, as
  * nobody reads the program's warning. */
-static cli_status trace(cli_observation *o, const char *path)
+static cli_status write_timeline(cli_observation *o, const char *path)
 {
-    char *made = cli_path(o->place, "trace");
+    char *made = cli_join_path(o->place, "trace");
     const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
-    seen found;
+    report_content found;
     cli_end end;
-    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "out of host memory");
+    cli_status status = made != NULL ? CLI_OK : cli_print_message(CLI_FAILED, "out of host memory");
 
     o->set = set;
     if (status == CLI_OK)
         status = observe_program(o, &found, &end);
     if (status == CLI_OK && o->ranks <= 1)
-        status = put_timeline(o, made, path);
+        status = copy_timeline(o, made, path);
     for (int i = 0; i < o->ranks && o->ranks > 1 && status == CLI_OK; i++) {
-        char *of = cli_job_file(made, i), *to = cli_job_file(path, i);
-        status = of != NULL && to != NULL ? put_timeline(o, of, to) : cli_say(CLI_FAILED, "out of host memory");
+        char *of = cli_job_rank_path(made, i), *to = cli_job_rank_path(path, i);
+        status =
+            of != NULL && to != NULL ? copy_timeline(o, of, to) : cli_print_message(CLI_FAILED, "out of host memory");
         free(of);
         free(to);
     }
@@ -270,12 +271,12 @@ static cli_status trace(cli_observation *o, const char *path)
 /* Also adds what was found before a crash. */
 static cli_status add_shadow_findings(const cli_observation *o, const char *reports, bg_report **all)
 {
-    seen found = NOTHING;
+    report_content found = NOTHING;
     cli_end end;
     cli_status status = observe_program(o, &found, &end), added;
 
     if (status == CLI_OK && found != FINDINGS && end.code != 0) {
-        status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
+        status = cli_print_message(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
         cli_observed_show(o);
     }
     /* A runner without graphs has reported batches. */
@@ -286,24 +287,24 @@ static cli_status add_shadow_findings(const cli_observation *o, const char *repo
 }
 
 /* Starts the program twice with --trace: a replay that is compared takes longer. */
-static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
+static cli_status observe_with_shadow(const cli_arguments *arguments, const char *place, bg_report **all)
 {
-    const char *timeline = cli_value(arguments, "--trace");
-    const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, "BG_DOT", cli_value(arguments, "--dot"),
+    const char *timeline = cli_given_value(arguments, "--trace");
+    const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, "BG_DOT", cli_given_value(arguments, "--dot"),
                               NULL}; /* else BG_DEBUG=step compares nothing */
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
-    char *reports = cli_path(place, "reports");
+    char *reports = cli_join_path(place, "reports");
     cli_status status;
 
     if (reports == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
-    status = cli_timeout(arguments, &o.timeout);
+        return cli_print_message(CLI_FAILED, "out of host memory");
+    status = cli_read_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK && timeline != NULL && o.ranks > 1 && strcmp(timeline, "-") == 0)
-        status = cli_say(CLI_USAGE, "each rank has a timeline of its own; name a file: --trace=FILE");
+        status = cli_print_message(CLI_USAGE, "each rank has a timeline of its own; name a file: --trace=FILE");
     if (status == CLI_OK && timeline != NULL)
-        status = trace(&o, timeline);
+        status = write_timeline(&o, timeline);
     o.set = shadowed;
     if (status == CLI_OK)
         status = add_shadow_findings(&o, reports, all);
@@ -326,28 +327,28 @@ static void count_findings(const bg_report *all, char *text, size_t room)
              counts[BG_WARNING], counts[BG_WARNING] == 1 ? "" : "s", counts[BG_NOTE], counts[BG_NOTE] == 1 ? "" : "s");
 }
 
-static cli_status write_one(const bg_report *all, bg_format format, const char *path, const char *beside)
+static cli_status write_format(const bg_report *all, bg_format format, const char *path, const char *beside)
 {
     char what[160];
     bg_status status = path != NULL ? bg_report_write(all, format, path) : BG_OK;
 
     if (status != BG_OK)
-        return cli_say(CLI_FAILED, "%s", bg_last_error());
+        return cli_print_message(CLI_FAILED, "%s", bg_last_error());
     count_findings(all, what, sizeof what);
     strncat(what, beside, sizeof what - strlen(what) - 1);
     if (path != NULL)
-        say_written(path, what);
+        print_written(path, what);
     return CLI_OK;
 }
 
 /* The program itself writes the files (BG_DOT). */
-static void say_drawn(const char *directory)
+static void print_dot_written(const char *directory)
 {
     char what[64];
     int count = count_files(directory, is_dot_file);
 
     snprintf(what, sizeof what, "it holds %d segment%s as DOT", count, count == 1 ? "" : "s");
-    say_written(directory, what);
+    print_written(directory, what);
 }
 
 static bool has_fault(const bg_report *all)
@@ -359,12 +360,12 @@ static bool has_fault(const bg_report *all)
 /* Reads the percentage of the runners' batches that the schedules are to cover. */
 static cli_status read_cover(const cli_arguments *arguments, double *cover)
 {
-    const char *text = cli_value(arguments, "--cover");
+    const char *text = cli_given_value(arguments, "--cover");
 
     *cover = 100;
-    if (text == NULL || (bg__number_read(text, cover) && *cover > 0 && *cover <= 100))
+    if (text == NULL || (bg__parse_number(text, cover) && *cover > 0 && *cover <= 100))
         return CLI_OK;
-    return cli_say(CLI_USAGE, "--cover: '%s' is not allowed; write a number above 0, up to 100", text);
+    return cli_print_message(CLI_USAGE, "--cover: '%s' is not allowed; write a number above 0, up to 100", text);
 }
 
 static cli_status propose_schedules(bg_report *all, const cli_arguments *arguments)
@@ -373,33 +374,33 @@ static cli_status propose_schedules(bg_report *all, const cli_arguments *argumen
     cli_status status = read_cover(arguments, &cover);
     bg_status proposed = status == CLI_OK ? bg_report_propose_schedules(all, cover) : BG_OK;
 
-    if (proposed == BG_OK || (proposed == BG_ERROR_NOT_FOUND && cli_value(arguments, "--cover") == NULL))
+    if (proposed == BG_OK || (proposed == BG_ERROR_NOT_FOUND && cli_given_value(arguments, "--cover") == NULL))
         return status;
     if (proposed == BG_ERROR_NOT_FOUND)
-        return cli_say(CLI_OK, "--cover: the report has no runner, and so no schedule");
+        return cli_print_message(CLI_OK, "--cover: the report has no runner, and so no schedule");
     return fail_report(proposed);
 }
 
-static cli_status write_all(bg_report *all, const cli_arguments *arguments)
+static cli_status write_outputs(bg_report *all, const cli_arguments *arguments)
 {
-    const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
-    const char *html = cli_value(arguments, "--html");
+    const char *text = cli_given_value(arguments, "--text"), *json = cli_given_value(arguments, "--json");
+    const char *html = cli_given_value(arguments, "--html");
     const char *check = getenv("BG_CHECK");
-    bool unchecked =
-        cli_value(arguments, "--attach") != NULL && (check == NULL || check[0] == '\0' || strcmp(check, "off") == 0);
+    bool unchecked = cli_given_value(arguments, "--attach") != NULL &&
+                     (check == NULL || check[0] == '\0' || strcmp(check, "off") == 0);
     const char *beside = unchecked ? "; nothing was checked (-e BG_CHECK=replay checks)" : "";
     cli_status proposed = propose_schedules(all, arguments), status = CLI_OK;
 
     if (text == NULL && json == NULL && html == NULL)
         text = "-";
     if (status == CLI_OK)
-        status = write_one(all, BG_TEXT, text, beside);
+        status = write_format(all, BG_TEXT, text, beside);
     if (status == CLI_OK)
-        status = write_one(all, BG_JSON, json, beside);
+        status = write_format(all, BG_JSON, json, beside);
     if (status == CLI_OK)
-        status = write_one(all, BG_HTML, html, beside);
-    if (status == CLI_OK && cli_value(arguments, "--dot") != NULL)
-        say_drawn(cli_value(arguments, "--dot"));
+        status = write_format(all, BG_HTML, html, beside);
+    if (status == CLI_OK && cli_given_value(arguments, "--dot") != NULL)
+        print_dot_written(cli_given_value(arguments, "--dot"));
     if (status == CLI_OK)
         status = proposed;
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
@@ -415,30 +416,34 @@ static int run_report(const cli_arguments *arguments)
     if (status != CLI_OK)
         return status;
     if (arguments->rest_count == 0)
-        return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
-    if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
-        return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
-    if (!arguments->program && cli_value(arguments, "--attach") != NULL)
-        return cli_say(CLI_USAGE, "--attach needs a program that runs; write: --attach -- PROGRAM ARG...");
-    if (cli_value(arguments, "--attach") != NULL && cli_value(arguments, "--trace") != NULL)
-        return cli_say(CLI_USAGE, "--trace is for programs that use libbreakgraph, and cannot be used with --attach");
-    if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
-        return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
+        return cli_print_message(CLI_USAGE,
+                                 "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
+    if (!arguments->program &&
+        (cli_given_value(arguments, "--trace") != NULL || cli_given_value(arguments, "--dot") != NULL))
+        return cli_print_message(CLI_USAGE,
+                                 "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (!arguments->program && cli_given_value(arguments, "--attach") != NULL)
+        return cli_print_message(CLI_USAGE, "--attach needs a program that runs; write: --attach -- PROGRAM ARG...");
+    if (cli_given_value(arguments, "--attach") != NULL && cli_given_value(arguments, "--trace") != NULL)
+        return cli_print_message(CLI_USAGE,
+                                 "--trace is for programs that use libbreakgraph, and cannot be used with --attach");
+    if (!arguments->program && cli_given_value(arguments, "--ranks") != NULL)
+        return cli_print_message(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
     if (arguments->program) {
-        status = cli_attach(arguments);
+        status = cli_attach_prepare(arguments);
         if (status == CLI_OK)
-            status = cli_signals_hold();
-        place = status == CLI_OK ? cli_place_make() : NULL;
-        status = place != NULL ? observe(arguments, place, &all) : CLI_FAILED;
+            status = cli_signals_catch();
+        place = status == CLI_OK ? cli_temporary_directory_create() : NULL;
+        status = place != NULL ? observe_with_shadow(arguments, place, &all) : CLI_FAILED;
     } else {
-        status = add_paths(&all, arguments->rest);
+        status = add_arguments(&all, arguments->rest);
     }
     if (status == CLI_OK || (arguments->program && all != NULL)) {
-        written = write_all(all, arguments);
+        written = write_outputs(all, arguments);
         status = status == CLI_OK ? written : status;
     }
     bg_report_destroy(all);
-    cli_place_remove(place);
+    cli_temporary_directory_remove(place);
     free(place);
     return status;
 }

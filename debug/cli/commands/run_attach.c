@@ -9,7 +9,7 @@
 #include "debug/cli/output/exits.h"
 #include "run_command.h"
 
-static const char *const of_library[] = {"--debug", "--eager-ops", "--check", "--trace"};
+static const char *const library_flags[] = {"--debug", "--eager-ops", "--check", "--trace"};
 
 /* At most one of these can be given. */
 static const struct tool {
@@ -40,7 +40,7 @@ static char *join_values(const cli_arguments *arguments, const char *flag)
 }
 
 /* "@FILE" is the variable's whole value: it cannot be joined with other lists. */
-static cli_status check_list(const cli_arguments *arguments, const char *flag)
+static cli_status check_lists(const cli_arguments *arguments, const char *flag)
 {
     size_t lists = 0, files = 0;
     for (size_t i = 0; i < arguments->count; i++) {
@@ -49,12 +49,12 @@ static cli_status check_list(const cli_arguments *arguments, const char *flag)
         files += is && arguments->given[i].value[0] == '@';
     }
     if (files > 0 && lists > 1)
-        return cli_say(CLI_USAGE, "%s=@FILE is given alone: write the other patterns into that file", flag);
+        return cli_print_message(CLI_USAGE, "%s=@FILE is given alone: write the other patterns into that file", flag);
     return CLI_OK;
 }
 
 /* Makes the path of "@FILE" absolute: the program may change its directory before it begins to use CUDA. Owns list. */
-static char *whole_path(char *list)
+static char *make_path_absolute(char *list)
 {
     char *path = list != NULL && list[0] == '@' ? realpath(list + 1, NULL) : NULL, *whole = NULL;
 
@@ -70,27 +70,29 @@ static char *whole_path(char *list)
 /* Also unsets the variable of --shadow for programs that use the library. */
 static cli_status set_tool(const cli_arguments *arguments, const struct tool *tool)
 {
-    const char *value = cli_value(arguments, tool->flag);
-    char *list = tool->list ? whole_path(join_values(arguments, tool->flag)) : strdup(tool->value);
+    const char *value = cli_given_value(arguments, tool->flag);
+    char *list = tool->list ? make_path_absolute(join_values(arguments, tool->flag)) : strdup(tool->value);
     bool set;
 
     if (strcmp(tool->flag, "--shadow") == 0 && strcmp(value, "1") != 0) {
         free(list);
-        return cli_say(CLI_USAGE, "with --attach, --shadow takes no value: the nodes of a launch have no op calls");
+        return cli_print_message(CLI_USAGE,
+                                 "with --attach, --shadow takes no value: the nodes of a launch have no op calls");
     }
     set = list != NULL && (list[0] == '\0' || setenv(tool->variable, list, 1) == 0) && unsetenv("BG_SHADOW") == 0;
     free(list);
-    return set ? CLI_OK : cli_say(CLI_FAILED, "out of host memory");
+    return set ? CLI_OK : cli_print_message(CLI_FAILED, "out of host memory");
 }
 
 static cli_status choose_tool(const cli_arguments *arguments, const struct tool **chosen)
 {
     *chosen = NULL;
     for (const struct tool *tool = tools; tool < tools + TOOLS; tool++) {
-        if (cli_value(arguments, tool->flag) == NULL)
+        if (cli_given_value(arguments, tool->flag) == NULL)
             continue;
         if (*chosen != NULL)
-            return cli_say(CLI_USAGE, "with --attach, %s and %s exclude each other", (*chosen)->flag, tool->flag);
+            return cli_print_message(CLI_USAGE, "with --attach, %s and %s exclude each other", (*chosen)->flag,
+                                     tool->flag);
         *chosen = tool;
     }
     return CLI_OK;
@@ -101,24 +103,24 @@ static cli_status check_flags(const cli_arguments *arguments, bool attached)
     static const char *const of_attach[] = {"--break", "--nodes", "--probe"};
 
     for (size_t i = 0; !attached && i < sizeof of_attach / sizeof *of_attach; i++)
-        if (cli_value(arguments, of_attach[i]) != NULL)
-            return cli_say(CLI_USAGE,
-                           "%s needs --attach: ops of a program that uses libbreakgraph are made eager with "
-                           "--eager-ops",
-                           of_attach[i]);
-    for (size_t i = 0; attached && i < sizeof of_library / sizeof *of_library; i++)
-        if (cli_value(arguments, of_library[i]) != NULL)
-            return cli_say(
+        if (cli_given_value(arguments, of_attach[i]) != NULL)
+            return cli_print_message(CLI_USAGE,
+                                     "%s needs --attach: ops of a program that uses libbreakgraph are made eager with "
+                                     "--eager-ops",
+                                     of_attach[i]);
+    for (size_t i = 0; attached && i < sizeof library_flags / sizeof *library_flags; i++)
+        if (cli_given_value(arguments, library_flags[i]) != NULL)
+            return cli_print_message(
                 CLI_USAGE,
                 "%s is for programs that use libbreakgraph, and cannot be used with --attach; see breakgraph "
                 "check --attach and step --attach",
-                of_library[i]);
+                library_flags[i]);
     return CLI_OK;
 }
 
 cli_status cli_run_attach(const cli_arguments *arguments)
 {
-    bool attached = cli_value(arguments, "--attach") != NULL;
+    bool attached = cli_given_value(arguments, "--attach") != NULL;
     const struct tool *tool = NULL;
     cli_status status = check_flags(arguments, attached);
 
@@ -126,8 +128,8 @@ cli_status cli_run_attach(const cli_arguments *arguments)
         return status;
     status = choose_tool(arguments, &tool);
     if (status == CLI_OK && tool != NULL && tool->list)
-        status = check_list(arguments, tool->flag);
+        status = check_lists(arguments, tool->flag);
     if (status == CLI_OK && tool != NULL)
         status = set_tool(arguments, tool);
-    return status == CLI_OK ? cli_attach(arguments) : status;
+    return status == CLI_OK ? cli_attach_prepare(arguments) : status;
 }

@@ -25,23 +25,23 @@
 static cli_status exec_program(const cli_arguments *arguments)
 {
     execvp(arguments->rest[0], arguments->rest);
-    return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", arguments->rest[0], strerror(errno));
+    return cli_print_message(CLI_NOT_STARTED, "'%s' cannot be started: %s", arguments->rest[0], strerror(errno));
 }
 
 /* ---- ranks ---- */
 
-static int tell_failure(const cli_ranks_end *told)
+static int print_failure(const cli_ranks_end *told)
 {
     const cli_end *end = &told->end;
     const char *first = told->others > 0 ? ", so the other ranks were ended" : "";
     if (end->how == CLI_KILLED) {
-        (void)cli_say(CLI_CRASHED, "rank %d (process %ld) was ended by SIG%s%s", end->rank, (long)told->pid,
-                      sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?", first);
+        (void)cli_print_message(CLI_CRASHED, "rank %d (process %ld) was ended by SIG%s%s", end->rank, (long)told->pid,
+                                sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?", first);
         return 128 + end->code;
     }
     if (end->code != 0)
-        (void)cli_say(CLI_FAILED, "rank %d (process %ld) ended with status %d%s", end->rank, (long)told->pid, end->code,
-                      first);
+        (void)cli_print_message(CLI_FAILED, "rank %d (process %ld) ended with status %d%s", end->rank, (long)told->pid,
+                                end->code, first);
     return end->code;
 }
 
@@ -49,36 +49,38 @@ static int print_ranks_end(const cli_ranks *ranks, const cli_ranks_end *told)
 {
     switch (told->end.how) {
     case CLI_UNSTARTED:
-        return cli_say(CLI_NOT_STARTED, "rank %d: '%s' cannot be started: %s%s", told->end.rank, ranks->argv[0],
-                       strerror(told->end.code), told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
+        return cli_print_message(CLI_NOT_STARTED, "rank %d: '%s' cannot be started: %s%s", told->end.rank,
+                                 ranks->argv[0], strerror(told->end.code),
+                                 told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
     case CLI_TIMED_OUT:
-        return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed: rank%s %s had not ended", ranks->argv[0],
-                       ranks->timeout, strchr(told->still, ',') != NULL ? "s" : "", told->still);
+        return cli_print_message(CLI_HANGS, "'%s' ran longer than %g s and was killed: rank%s %s had not ended",
+                                 ranks->argv[0], ranks->timeout, strchr(told->still, ',') != NULL ? "s" : "",
+                                 told->still);
     case CLI_STOPPED:
-        (void)cli_say(CLI_INTERRUPTED, "SIG%s: all ranks were ended", sigabbrev_np(told->end.code));
+        (void)cli_print_message(CLI_INTERRUPTED, "SIG%s: all ranks were ended", sigabbrev_np(told->end.code));
         return 128 + told->end.code;
-    default: return tell_failure(told);
+    default: return print_failure(told);
     }
 }
 
 static int run_ranks(const cli_arguments *arguments, int count, cli_end *end)
 {
-    const char *directory = cli_value(arguments, "--output-dir");
+    const char *directory = cli_given_value(arguments, "--output-dir");
     cli_ranks ranks = {.count = count,
                        .argv = arguments->rest,
                        .patience = 2, /* so that all report why they ended */
                        .input = true,
-                       .prefix = cli_value(arguments, "--no-prefix") == NULL,
+                       .prefix = cli_given_value(arguments, "--no-prefix") == NULL,
                        .output = directory,
                        .errors = directory};
     cli_ranks_end told;
-    cli_status status = cli_timeout(arguments, &ranks.timeout);
+    cli_status status = cli_read_timeout(arguments, &ranks.timeout);
 
     if (status != CLI_OK)
         return status;
     if (directory != NULL && bg__directory_make(directory) != BG_OK)
-        return cli_say(CLI_FAILED, "%s", bg_last_error());
-    status = cli_signals_hold();
+        return cli_print_message(CLI_FAILED, "%s", bg_last_error());
+    status = cli_signals_catch();
     if (status != CLI_OK)
         return status;
     cli_ranks_run(&ranks, &told);
@@ -92,13 +94,15 @@ static int print_end(const cli_arguments *arguments, const cli_end *end, double 
 {
     const char *program = arguments->rest[0];
     switch (end->how) {
-    case CLI_UNSTARTED: return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
-    case CLI_TIMED_OUT: return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, timeout);
+    case CLI_UNSTARTED:
+        return cli_print_message(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
+    case CLI_TIMED_OUT:
+        return cli_print_message(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, timeout);
     case CLI_KILLED:
         if (end->code != SIGINT && end->code != SIGTERM && end->code != SIGPIPE) /* a shell says nothing, either */
-            (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'",
-                          sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?", strsignal(end->code),
-                          program);
+            (void)cli_print_message(CLI_CRASHED, "signal SIG%s (%s) ended '%s'",
+                                    sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?",
+                                    strsignal(end->code), program);
         return 128 + end->code;
     default: return end->code;
     }
@@ -109,10 +113,10 @@ static int print_end(const cli_arguments *arguments, const cli_end *end, double 
 static int run_child(const cli_arguments *arguments, cli_end *end)
 {
     cli_child child = {.argv = arguments->rest, .passes = true};
-    cli_status status = cli_timeout(arguments, &child.timeout);
+    cli_status status = cli_read_timeout(arguments, &child.timeout);
 
     if (status == CLI_OK)
-        status = cli_signals_hold_all();
+        status = cli_signals_catch_all();
     if (status != CLI_OK)
         return status;
     cli_child_run(&child, end);
@@ -128,11 +132,11 @@ typedef struct run_reports {
 } run_reports;
 
 /* Records the time of the directory's file system, so that files of earlier runs are ignored. */
-static bool note_time(run_reports *r)
+static bool record_time(run_reports *r)
 {
     struct stat about;
-    char *path = cli_path(r->path, ".run");
-    bool noted = path != NULL && cli_file_write(path, BG__FILE_MADE, "\n") && stat(path, &about) == 0;
+    char *path = cli_join_path(r->path, ".run");
+    bool noted = path != NULL && cli_file_write(path, BG__FILE_GENERATED, "\n") && stat(path, &about) == 0;
     if (noted)
         r->since = about.st_mtim;
     if (path != NULL)
@@ -141,36 +145,37 @@ static bool note_time(run_reports *r)
     return noted;
 }
 
-static cli_status begin_reports(run_reports *r)
+static cli_status open_report_directory(run_reports *r)
 {
     const char *named = getenv("BG_REPORT");
 
     if (named == NULL || named[0] == '\0') {
-        r->place = cli_place_make();
+        r->place = cli_temporary_directory_create();
         if (r->place == NULL)
             return CLI_FAILED;
         named = r->place;
     } else if (bg__directory_make(named) != BG_OK) {
-        return cli_say(CLI_FAILED, "%s", bg_last_error());
+        return cli_print_message(CLI_FAILED, "%s", bg_last_error());
     }
     /* The program may change its directory. */
-    if (realpath(named, r->path) == NULL || setenv("BG_REPORT", r->path, 1) != 0 || !note_time(r))
-        return cli_say(CLI_FAILED, "reports cannot be kept in %s: %s", named, strerror(errno));
+    if (realpath(named, r->path) == NULL || setenv("BG_REPORT", r->path, 1) != 0 || !record_time(r))
+        return cli_print_message(CLI_FAILED, "reports cannot be kept in %s: %s", named, strerror(errno));
     return CLI_OK;
 }
 
 /* --strict: a failure of the program itself comes first. */
 static int apply_strict(const cli_arguments *arguments, int status, cli_status told, int findings)
 {
-    if (cli_value(arguments, "--strict") == NULL || status != 0 || told == CLI_OK)
+    if (cli_given_value(arguments, "--strict") == NULL || status != 0 || told == CLI_OK)
         return status;
     if (told == CLI_FAILED)
-        (void)cli_say(CLI_FAILED, "exit status 1, because of --strict: the program ended with 0, with %d finding%s",
-                      findings, findings == 1 ? "" : "s");
+        (void)cli_print_message(CLI_FAILED,
+                                "exit status 1, because of --strict: the program ended with 0, with %d finding%s",
+                                findings, findings == 1 ? "" : "s");
     if (told == CLI_UNJUDGED)
-        (void)cli_say(CLI_UNJUDGED,
-                      "exit status 14, because of --strict: the program ended with 0, and the lines above "
-                      "say what was not looked at");
+        (void)cli_print_message(CLI_UNJUDGED,
+                                "exit status 14, because of --strict: the program ended with 0, and the lines above "
+                                "say what was not looked at");
     return told;
 }
 
@@ -179,7 +184,7 @@ static int run_with_tools(const cli_arguments *arguments, int ranks)
     run_reports reports = {0};
     cli_gathered gathered = {0};
     cli_end end = {.how = CLI_UNSTARTED};
-    int status = begin_reports(&reports);
+    int status = open_report_directory(&reports);
     cli_status told;
 
     if (status != CLI_OK)
@@ -191,28 +196,28 @@ static int run_with_tools(const cli_arguments *arguments, int ranks)
     if (end.how == CLI_EXITED)
         gathered.code = end.code;
     if (told == CLI_OK)
-        told = cli_run_tell(arguments, &gathered, &end);
+        told = cli_run_print_summary(arguments, &gathered, &end);
     status = apply_strict(arguments, status, told, cli_gathered_count(&gathered, NULL, 1));
 done:
     cli_gathered_clear(&gathered);
-    cli_place_remove(reports.place);
+    cli_temporary_directory_remove(reports.place);
     free(reports.place);
     return status;
 }
 
 /* ---- the command line ---- */
 
-static bool is_tool(const cli_arguments *arguments, const char *flag, const char *off)
+static bool is_tool_on(const cli_arguments *arguments, const char *flag, const char *off)
 {
-    const char *value = cli_value(arguments, flag);
+    const char *value = cli_given_value(arguments, flag);
     return value != NULL && strcmp(value, off) != 0;
 }
 
 static bool needs_parent(const cli_arguments *arguments)
 {
-    return is_tool(arguments, "--debug", "off") || is_tool(arguments, "--check", "off") ||
-           is_tool(arguments, "--shadow", "0") || cli_value(arguments, "--strict") != NULL ||
-           cli_value(arguments, "--attach") != NULL;
+    return is_tool_on(arguments, "--debug", "off") || is_tool_on(arguments, "--check", "off") ||
+           is_tool_on(arguments, "--shadow", "0") || cli_given_value(arguments, "--strict") != NULL ||
+           cli_given_value(arguments, "--attach") != NULL;
 }
 
 /* Call it when flags have set their variables. A program that runs no graph, or node by node, has no replay that
@@ -224,23 +229,24 @@ static cli_status check_tools(void)
     if (debug == NULL || shadow == NULL || shadow[0] == '\0' || strcmp(shadow, "0") == 0 ||
         (strcmp(debug, "step") != 0 && strcmp(debug, "forward") != 0))
         return CLI_OK;
-    return cli_say(CLI_USAGE,
-                   "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: replays are not those that "
-                   "--shadow compares; give one",
-                   debug);
+    return cli_print_message(
+        CLI_USAGE,
+        "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: replays are not those that "
+        "--shadow compares; give one",
+        debug);
 }
 
 static cli_status check_flags(const cli_arguments *arguments, int ranks, bool parent)
 {
     static const char *const of_ranks[] = {"--no-prefix", "--output-dir"};
-    bool seeds = cli_value(arguments, "--seeds") != NULL;
+    bool seeds = cli_given_value(arguments, "--seeds") != NULL;
 
     for (size_t i = 0; i < sizeof of_ranks / sizeof *of_ranks; i++)
-        if (cli_value(arguments, of_ranks[i]) != NULL && (ranks == 0 || seeds))
-            return cli_say(CLI_USAGE, "%s needs --ranks%s", of_ranks[i], seeds ? ", without --seeds" : "");
-    if (cli_value(arguments, "--timeout") != NULL && ranks == 0 && !parent && !seeds)
-        return cli_say(CLI_USAGE,
-                       "--timeout needs --ranks, --seeds, --strict or a tool (--attach, --debug, --check, --shadow)");
+        if (cli_given_value(arguments, of_ranks[i]) != NULL && (ranks == 0 || seeds))
+            return cli_print_message(CLI_USAGE, "%s needs --ranks%s", of_ranks[i], seeds ? ", without --seeds" : "");
+    if (cli_given_value(arguments, "--timeout") != NULL && ranks == 0 && !parent && !seeds)
+        return cli_print_message(
+            CLI_USAGE, "--timeout needs --ranks, --seeds, --strict or a tool (--attach, --debug, --check, --shadow)");
     return parent || seeds ? check_tools() : CLI_OK;
 }
 
@@ -249,7 +255,7 @@ static int run_program(const cli_arguments *arguments)
     bool parent = needs_parent(arguments);
     int ranks = 0;
     cli_end end;
-    cli_status status = cli_need_program(arguments);
+    cli_status status = cli_require_program(arguments);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &ranks);
     if (status == CLI_OK)
@@ -258,7 +264,7 @@ static int run_program(const cli_arguments *arguments)
         status = cli_run_attach(arguments);
     if (status != CLI_OK)
         return status;
-    if (cli_value(arguments, "--seeds") != NULL)
+    if (cli_given_value(arguments, "--seeds") != NULL)
         return cli_run_seeds(arguments, ranks);
     if (parent)
         return run_with_tools(arguments, ranks);

@@ -8,7 +8,7 @@
 
 /* Prints on standard error, after the program has ended, what the tools covered, and the next command as the last line.
  * Returns CLI_OK, CLI_FAILED if there are findings, or what cli_run_judge returns. */
-cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end);
+cli_status cli_run_print_summary(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end);
 
 /* For a run without findings. CLI_OK: the program captured and replayed, and the tools of the environment covered that;
  * CLI_UNJUDGED: they could not compare all of it, or it is not known whether they did; else prints what the program
@@ -18,7 +18,7 @@ cli_status cli_run_judge(const cli_gathered *gathered, const char *program);
 /* Sets the variables of the program for --attach and its tools. */
 cli_status cli_run_attach(const cli_arguments *arguments);
 /* Prints what the tool of --attach covered or did. CLI_UNJUDGED: nothing, or not all. */
-cli_status cli_run_tell_attached(const cli_gathered *gathered);
+cli_status cli_run_print_attached(const cli_gathered *gathered);
 
 /* --seeds: runs the program once with each seed of the host device, and prints a table of the results. Returns the exit
  * status: the program's, if all seeds have one result. */

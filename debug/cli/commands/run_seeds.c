@@ -18,21 +18,21 @@
 
 enum { MOST_SEEDS = 100000, LINE_SHOWN = 60, FINDINGS_SHOWN = 100 };
 
-typedef struct result {
+typedef struct seed_result {
     int status;         /* as in a shell: 128 + N for signal N; CLI_HANGS after --timeout */
     bool hangs;         /* it was killed after --timeout */
     uint64_t output;    /* a digest */
     char line[160];     /* "line 3: TEXT", the first that differs from seed 0; "": none does */
     char findings[160]; /* "race fused_add#0, ..."; "": none */
     int first, count;   /* of a group: its first seed, how many have that result */
-} result;
+} seed_result;
 
-typedef struct seeds {
+typedef struct seed_runs {
     const cli_arguments *arguments;
     cli_observation o;
     int count;
-    result *results; /* one for each seed */
-    result *groups;
+    seed_result *results; /* one for each seed */
+    seed_result *groups;
     int *group_of; /* the group of each seed */
     int group_count;
     char *first; /* output of seed 0 */
@@ -40,12 +40,12 @@ typedef struct seeds {
     bool findings;
     bool linked;       /* a run has used the library */
     cli_status judged; /* with --strict: the status of the first run without findings that cannot be judged */
-} seeds;
+} seed_runs;
 
 /* ---- one run ---- */
 
 /* Records the first line that differs. Texts end at their first zero byte. */
-static void note_line(const char *first, const char *text, result *r)
+static void record_line(const char *first, const char *text, seed_result *r)
 {
     int number = 1;
     size_t same = 0, begin = 0, length;
@@ -65,10 +65,10 @@ static void note_line(const char *first, const char *text, result *r)
     else
         snprintf(r->line, sizeof r->line, "line %d: %.*s%s", number, length < LINE_SHOWN ? (int)length : LINE_SHOWN,
                  text + begin, length > LINE_SHOWN ? "..." : "");
-    bg__printable(r->line, sizeof r->line);
+    bg__escape_unprintable(r->line, sizeof r->line);
 }
 
-static void note_findings(const cli_gathered *gathered, result *r)
+static void record_findings(const cli_gathered *gathered, seed_result *r)
 {
     const cJSON *report, *finding;
     size_t used = 0;
@@ -77,22 +77,22 @@ static void note_findings(const cli_gathered *gathered, result *r)
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
         {
             char one[FINDINGS_SHOWN];
-            if (strcmp(cli_text(finding, "severity"), "note") == 0)
+            if (strcmp(cli_json_text(finding, "severity"), "note") == 0)
                 continue;
-            snprintf(one, sizeof one, "%s%s%s", cli_text(finding, "kind"),
-                     cli_text(finding, "call")[0] != '\0' ? " " : "", cli_text(finding, "call"));
+            snprintf(one, sizeof one, "%s%s%s", cli_json_text(finding, "kind"),
+                     cli_json_text(finding, "call")[0] != '\0' ? " " : "", cli_json_text(finding, "call"));
             if (strstr(r->findings, one) == NULL && used + strlen(one) + 2 < sizeof r->findings)
                 used +=
                     (size_t)snprintf(r->findings + used, sizeof r->findings - used, "%s%s", used > 0 ? ", " : "", one);
         }
     }
-    bg__printable(r->findings, sizeof r->findings);
+    bg__escape_unprintable(r->findings, sizeof r->findings);
 }
 
 /* Returns the output of a run, which the caller frees. */
-static char *read_output(const seeds *s)
+static char *read_output(const seed_runs *s)
 {
-    char *path = cli_path(s->o.place, "output"), *text = NULL;
+    char *path = cli_join_path(s->o.place, "output"), *text = NULL;
     size_t bytes = 0;
 
     if (path != NULL)
@@ -101,28 +101,30 @@ static char *read_output(const seeds *s)
     return text;
 }
 
-static cli_status judge_run(seeds *s, const cli_gathered *gathered, const cli_end *end, result *r)
+static cli_status judge_run(seed_runs *s, const cli_gathered *gathered, const cli_end *end, seed_result *r)
 {
     char *text;
 
     if (end->how == CLI_UNSTARTED)
-        return cli_observed_end(&s->o, end);
+        return cli_observed_print_end(&s->o, end);
     if (end->how == CLI_STOPPED)
         return CLI_INTERRUPTED;
     if (gathered->gpu)
-        return cli_say(CLI_USAGE, "'%s' runs on a GPU: --seeds selects orders of the host device", s->o.argv[0]);
+        return cli_print_message(CLI_USAGE, "'%s' runs on a GPU: --seeds selects orders of the host device",
+                                 s->o.argv[0]);
     text = read_output(s);
     if (text == NULL)
-        return cli_say(CLI_FAILED, "%s", bg_last_error());
+        return cli_print_message(CLI_FAILED, "%s", bg_last_error());
     r->hangs = end->how == CLI_TIMED_OUT;
     r->status = r->hangs ? CLI_HANGS : end->how == CLI_KILLED ? 128 + end->code : end->code;
     r->output = bg__text_hash(text);
-    note_findings(gathered, r);
-    s->linked |= gathered->processes > 0 && cli_value(s->arguments, "--attach") == NULL;
-    if (s->judged == CLI_OK && r->status == 0 && r->findings[0] == '\0' && cli_value(s->arguments, "--strict") != NULL)
+    record_findings(gathered, r);
+    s->linked |= gathered->processes > 0 && cli_given_value(s->arguments, "--attach") == NULL;
+    if (s->judged == CLI_OK && r->status == 0 && r->findings[0] == '\0' &&
+        cli_given_value(s->arguments, "--strict") != NULL)
         s->judged = cli_run_judge(gathered, s->o.argv[0]);
     if (s->first != NULL)
-        note_line(s->first, text, r);
+        record_line(s->first, text, r);
     else
         s->first = text;
     if (s->first != text)
@@ -130,7 +132,7 @@ static cli_status judge_run(seeds *s, const cli_gathered *gathered, const cli_en
     return CLI_OK;
 }
 
-static cli_status run_seed(seeds *s, int seed, result *r)
+static cli_status run_seed(seed_runs *s, int seed, seed_result *r)
 {
     char number[16];
     const char *set[] = {"HOSTCUDA_SEED", number, NULL};
@@ -142,7 +144,7 @@ static cli_status run_seed(seeds *s, int seed, result *r)
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[Kseed %d of %d", seed, s->count);
     s->o.set = set;
-    *r = (result){.first = seed};
+    *r = (seed_result){.first = seed};
     status = cli_observe(&s->o, &gathered, &end);
     s->o.set = NULL;
     if (isatty(STDERR_FILENO))
@@ -155,13 +157,13 @@ static cli_status run_seed(seeds *s, int seed, result *r)
 
 /* ---- equal results ---- */
 
-static bool is_equal(const seeds *s, const result *a, const result *b)
+static bool is_equal(const seed_runs *s, const seed_result *a, const seed_result *b)
 {
     return a->status == b->status && a->hangs == b->hangs && strcmp(a->findings, b->findings) == 0 &&
            (s->varies || a->output == b->output);
 }
 
-static void group_results(seeds *s)
+static void group_results(seed_runs *s)
 {
     s->group_count = 0;
     for (int i = 0; i < s->count; i++) {
@@ -179,9 +181,9 @@ static void group_results(seeds *s)
 }
 
 /* Runs one seed twice: the output of a program that prints times or addresses differs, and is then ignored. */
-static cli_status group_by_what_repeats(seeds *s)
+static cli_status group_repeatable_results(seed_runs *s)
 {
-    result again;
+    seed_result again;
     cli_status status = CLI_OK;
 
     group_results(s);
@@ -197,7 +199,7 @@ static cli_status group_by_what_repeats(seeds *s)
 /* ---- the table ---- */
 
 /* "0, 2-4" */
-static void print_seeds_of(const seeds *s, int group, char *text, size_t room)
+static void format_seeds(const seed_runs *s, int group, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -217,14 +219,14 @@ static void print_seeds_of(const seeds *s, int group, char *text, size_t room)
         snprintf(text + room - 4, 4, "...");
 }
 
-static void print_table(const seeds *s)
+static void print_table(const seed_runs *s)
 {
     printf("%-24s %5s  %-6s  %-8s  %s\n", "seeds", "runs", "status", "output", "findings; first line that differs");
     for (int g = 0; g < s->group_count; g++) {
-        const result *r = &s->groups[g];
+        const seed_result *r = &s->groups[g];
         bool line = !s->varies && r->line[0] != '\0';
         char list[24], status[16], digest[16];
-        print_seeds_of(s, g, list, sizeof list);
+        format_seeds(s, g, list, sizeof list);
         snprintf(status, sizeof status, r->hangs ? "hangs" : "%d", r->status);
         snprintf(digest, sizeof digest, s->varies ? "varies" : "%08x", (unsigned)(r->output ^ r->output >> 32));
         printf("%-24s %5d  %-6s  %-8s  %s%s%s\n", list, r->count, status, digest,
@@ -234,7 +236,7 @@ static void print_table(const seeds *s)
 
 /* The group that is called bad: the first with another exit status than 0; else, of several, the second, which differs
  * from the order of issue. */
-static int find_bad(const seeds *s)
+static int find_bad_group(const seed_runs *s)
 {
     for (int g = 0; g < s->group_count; g++)
         if (s->groups[g].status != 0)
@@ -242,7 +244,7 @@ static int find_bad(const seeds *s)
     return s->group_count > 1 ? 1 : 0;
 }
 
-static void print_command(const seeds *s, const char *lead, int seed, const char *command)
+static void print_command(const seed_runs *s, const char *lead, int seed, const char *command)
 {
     char number[16];
     snprintf(number, sizeof number, "%d", seed);
@@ -250,11 +252,11 @@ static void print_command(const seeds *s, const char *lead, int seed, const char
         (void)setenv("HOSTCUDA_SEED", number, 1);
     else
         (void)unsetenv("HOSTCUDA_SEED");
-    cli_next_print(stdout, lead, s->arguments, command);
+    cli_print_next_command(stdout, lead, s->arguments, command);
 }
 
 /* The next command if all seeds have one result. An eager pass explains a wrong result, but no crash or hang. */
-static const char *next_of_all(const seeds *s)
+static const char *choose_next(const seed_runs *s)
 {
     const cli_end end = {.how = CLI_EXITED, .code = s->groups[0].status};
     int signal;
@@ -266,15 +268,15 @@ static const char *next_of_all(const seeds *s)
     return s->groups[0].hangs || cli_is_crash(&end, &signal) ? "step" : "run --debug=forward";
 }
 
-static void print_result(const seeds *s)
+static void print_result(const seed_runs *s)
 {
-    int bad = s->groups[find_bad(s)].first;
+    int bad = s->groups[find_bad_group(s)].first;
 
     print_table(s);
     if (s->group_count == 1) {
         printf("%d seeds: all give the same result, with exit status %d\n", s->count, s->groups[0].status);
         print_command(s, s->groups[0].status == 0 && !s->findings ? "next, if the result is wrong" : "next", -1,
-                      next_of_all(s));
+                      choose_next(s));
         return;
     }
     printf("%d seeds: %d results:", s->count, s->group_count);
@@ -290,38 +292,39 @@ static void print_result(const seeds *s)
 
 /* ---- the command ---- */
 
-static cli_status read_seeds(seeds *s)
+static cli_status read_seeds(seed_runs *s)
 {
-    const char *value = cli_value(s->arguments, "--seeds");
+    const char *value = cli_given_value(s->arguments, "--seeds");
     char *end = NULL;
     long number = strtol(value, &end, 10);
 
     if (strcmp(bg_device_kind(), "host") != 0)
-        return cli_say(CLI_USAGE,
-                       "--seeds selects orders of the host device, and this breakgraph is built for NVIDIA's "
-                       "CUDA runtime: build it and the program with DEVICE=host");
+        return cli_print_message(CLI_USAGE,
+                                 "--seeds selects orders of the host device, and this breakgraph is built for NVIDIA's "
+                                 "CUDA runtime: build it and the program with DEVICE=host");
     if (!isdigit((unsigned char)value[0]) || *end != '\0' || number < 1 || number > MOST_SEEDS)
-        return cli_say(CLI_USAGE, "'--seeds=%s': allowed are whole numbers from 1 to %d", value, MOST_SEEDS);
-    if (cli_value(s->arguments, "--reports") != NULL)
-        return cli_say(CLI_USAGE,
-                       "--reports and --seeds exclude each other: each seed has reports of its own; give one");
+        return cli_print_message(CLI_USAGE, "'--seeds=%s': allowed are whole numbers from 1 to %d", value, MOST_SEEDS);
+    if (cli_given_value(s->arguments, "--reports") != NULL)
+        return cli_print_message(
+            CLI_USAGE, "--reports and --seeds exclude each other: each seed has reports of its own; give one");
     s->count = (int)number;
     s->results = calloc((size_t)number, sizeof *s->results);
     s->groups = calloc((size_t)number, sizeof *s->groups);
     s->group_of = calloc((size_t)number, sizeof *s->group_of);
     if (s->results == NULL || s->groups == NULL || s->group_of == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     return CLI_OK;
 }
 
-static int get_status(const seeds *s)
+static int get_status(const seed_runs *s)
 {
     if (s->group_count > 1)
         return CLI_NONDETERMINISTIC;
-    if (s->groups[0].status == 0 && s->findings && cli_value(s->arguments, "--strict") != NULL)
+    if (s->groups[0].status == 0 && s->findings && cli_given_value(s->arguments, "--strict") != NULL)
         return CLI_FAILED;
     if (s->groups[0].status == 0 && s->judged == CLI_UNJUDGED)
-        (void)cli_say(CLI_UNJUDGED, "exit status 14, because of --strict: a run was not compared, or not all of it");
+        (void)cli_print_message(CLI_UNJUDGED,
+                                "exit status 14, because of --strict: a run was not compared, or not all of it");
     if (s->groups[0].status == 0 && !s->findings)
         return s->judged;
     return s->groups[0].status;
@@ -329,27 +332,27 @@ static int get_status(const seeds *s)
 
 int cli_run_seeds(const cli_arguments *arguments, int ranks)
 {
-    seeds s = {.arguments = arguments, .o = {.argv = arguments->rest, .quiet = true, .ranks = ranks}};
+    seed_runs s = {.arguments = arguments, .o = {.argv = arguments->rest, .quiet = true, .ranks = ranks}};
     char *place = NULL;
-    int status = cli_timeout(arguments, &s.o.timeout);
+    int status = cli_read_timeout(arguments, &s.o.timeout);
 
     if (status == CLI_OK)
         status = read_seeds(&s);
     if (status == CLI_OK)
-        status = cli_signals_hold();
+        status = cli_signals_catch();
     if (status == CLI_OK) {
-        s.o.place = place = cli_place_make();
+        s.o.place = place = cli_temporary_directory_create();
         status = place != NULL ? CLI_OK : CLI_FAILED;
     }
     for (int i = 0; i < s.count && status == CLI_OK; i++)
         status = run_seed(&s, i, &s.results[i]);
     if (status == CLI_OK)
-        status = group_by_what_repeats(&s);
+        status = group_repeatable_results(&s);
     if (status == CLI_OK) {
         print_result(&s);
         status = get_status(&s);
     }
-    cli_place_remove(place);
+    cli_temporary_directory_remove(place);
     free(place);
     free(s.results);
     free(s.groups);

@@ -11,11 +11,11 @@
 #include "debug/cli/output/exits.h"
 #include "run_command.h"
 
-typedef struct telling {
+typedef struct summary {
     const cli_arguments *arguments;
     const cli_gathered *gathered;
     int findings, notes; /* warnings and faults; notes */
-} telling;
+} summary;
 
 static bool is_set(const char *variable, const char *value)
 {
@@ -23,18 +23,18 @@ static bool is_set(const char *variable, const char *value)
     return set != NULL && strcmp(set, value) == 0;
 }
 
-static bool is_on(const char *variable)
+static bool is_enabled(const char *variable)
 {
     const char *set = getenv(variable);
     return set != NULL && set[0] != '\0' && strcmp(set, "0") != 0 && strcmp(set, "off") != 0;
 }
 
 /* when: the condition; "": always. */
-static void print_next(const telling *t, const char *when, const char *command)
+static void print_next(const summary *t, const char *when, const char *command)
 {
     char lead[200];
     snprintf(lead, sizeof lead, "next%s%s", when[0] != '\0' ? ", if " : "", when);
-    cli_next_print(stderr, lead, t->arguments, command);
+    cli_print_next_command(stderr, lead, t->arguments, command);
 }
 
 static const char *plural(long count)
@@ -44,7 +44,7 @@ static const char *plural(long count)
 
 /* ---- how much was looked at ---- */
 
-static void print_replays(const telling *t, const char *tool, const char *what)
+static void print_replays(const summary *t, const char *tool, const char *what)
 {
     const cli_gathered *g = t->gathered;
     fprintf(stderr, "%s: %ld replay%s of %ld graph%s %s: ", tool, g->replays, plural(g->replays), g->graphs,
@@ -55,7 +55,7 @@ static void print_replays(const telling *t, const char *tool, const char *what)
         fputs("no findings\n", stderr);
 }
 
-static void print_shadow(const telling *t)
+static void print_shadow(const summary *t)
 {
     const cli_gathered *g = t->gathered;
 
@@ -99,7 +99,7 @@ static int split_kinds(char *text, const char *kinds[KINDS])
 
 /* Prints what the checks covered. The number of replays does not say it: some checks look at no replay, or not at each
  * graph. */
-static void print_check(const telling *t)
+static void print_check(const summary *t)
 {
     const char *kinds[KINDS];
     char text[128];
@@ -110,15 +110,15 @@ static void print_check(const telling *t)
     if (t->findings > 0)
         fprintf(stderr, "%d finding%s", t->findings, plural(t->findings));
     else
-        fputs(cli_looked_any(t->gathered) ? "no findings" : "nothing was looked at", stderr);
+        fputs(cli_coverage_any(t->gathered) ? "no findings" : "nothing was looked at", stderr);
     if (t->notes > 0)
         fprintf(stderr, "; %d note%s", t->notes, plural(t->notes));
     fputc('\n', stderr);
     count = split_kinds(text, kinds);
-    cli_looked_print(t->gathered, kinds, count, false, stderr);
+    cli_coverage_print(t->gathered, kinds, count, false, stderr);
 }
 
-static void print_tools(const telling *t)
+static void print_tools(const summary *t)
 {
     if (is_set("BG_DEBUG", "forward"))
         print_replays(t, "forward", "ran the pass eagerly, without a graph");
@@ -128,14 +128,14 @@ static void print_tools(const telling *t)
         print_replays(t, "sync", "were waited for after each segment and eager call");
     if (is_set("BG_DEBUG", "step"))
         print_replays(t, "step", "ran node by node");
-    if (is_on("BG_SHADOW") && !is_set("BG_DEBUG", "step"))
+    if (is_enabled("BG_SHADOW") && !is_set("BG_DEBUG", "step"))
         print_shadow(t);
-    if (is_on("BG_CHECK"))
+    if (is_enabled("BG_CHECK"))
         print_check(t);
 }
 
 /* Whether each requested check has covered anything. */
-static bool looked_by_each(const cli_gathered *gathered)
+static bool covered_by_each(const cli_gathered *gathered)
 {
     const char *kinds[KINDS];
     char text[128];
@@ -145,24 +145,24 @@ static bool looked_by_each(const cli_gathered *gathered)
     snprintf(text, sizeof text, "%s", getenv("BG_CHECK"));
     count = split_kinds(text, kinds);
     for (int i = 0; i < count; i++)
-        looked = looked && cli_looked_by(gathered, kinds[i]);
+        looked = looked && cli_coverage_has(gathered, kinds[i]);
     return looked;
 }
 
 cli_status cli_run_judge(const cli_gathered *gathered, const char *program)
 {
-    cli_status status = cli_gathered_judge(gathered, program);
+    cli_status status = cli_gathered_check_replays(gathered, program);
 
     if (status != CLI_OK)
         return status;
-    if (is_on("BG_SHADOW") && (gathered->compared == 0 || gathered->uncompared > 0 || gathered->unended > 0))
+    if (is_enabled("BG_SHADOW") && (gathered->compared == 0 || gathered->uncompared > 0 || gathered->unended > 0))
         return CLI_UNJUDGED;
-    return is_on("BG_CHECK") && !looked_by_each(gathered) ? CLI_UNJUDGED : CLI_OK;
+    return is_enabled("BG_CHECK") && !covered_by_each(gathered) ? CLI_UNJUDGED : CLI_OK;
 }
 
 /* ---- the next command ---- */
 
-static void print_next_of_forward(const telling *t)
+static void print_next_of_forward(const summary *t)
 {
     print_next(t,
                t->gathered->runner ? "the result is right now (the capture, or the runner's padding, is at fault)"
@@ -175,7 +175,7 @@ static void print_next_of_forward(const telling *t)
 }
 
 /* Counts the differences whose cause is not known yet. */
-static int count_open(const cli_gathered *g)
+static int count_unexplained(const cli_gathered *g)
 {
     static const char *const kinds[] = {"mismatch", "mismatch-origin", "nondeterministic", "differs-from-reference"};
     int count = 0;
@@ -187,7 +187,7 @@ static int count_open(const cli_gathered *g)
 /* A finding on a race names the missing wait: only other races are left to be found. If only outputs differ, the calls
  * are compared. If a call differs, or something outside of calls, the checks say why: they look at work outside ops,
  * too. Other findings say what to do. */
-static void print_next_of_findings(const telling *t)
+static void print_next_of_findings(const summary *t)
 {
     const cli_gathered *g = t->gathered;
     int outputs = cli_gathered_count(g, "mismatch", 1);
@@ -198,11 +198,11 @@ static void print_next_of_findings(const telling *t)
                    strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph");
     else if (outputs > 0 && outputs == t->findings && !by_call)
         print_next(t, "", "run --shadow=calls");
-    else if (count_open(g) > 0)
+    else if (count_unexplained(g) > 0)
         print_next(t, "", "check");
 }
 
-static void print_next_of_tools(const telling *t)
+static void print_next_of_tools(const summary *t)
 {
     if (t->findings > 0) {
         print_next_of_findings(t);
@@ -214,13 +214,13 @@ static void print_next_of_tools(const telling *t)
     } else if (is_set("BG_DEBUG", "sync") || is_set("BG_DEBUG", "step")) {
         print_next(t, "the result is right now (a wait is missing)", "check --what=graph");
         print_next(t, "it is still wrong", "run --debug=forward");
-    } else if (is_on("BG_SHADOW") || is_on("BG_CHECK")) {
+    } else if (is_enabled("BG_SHADOW") || is_enabled("BG_CHECK")) {
         print_next(t, t->gathered->code == 0 ? "the result is wrong" : "", "check");
     }
 }
 
 /* A program that was ended on purpose needs no next command. */
-static bool is_stop(const cli_end *end)
+static bool is_intended_end(const cli_end *end)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGKILL};
     int signal;
@@ -230,14 +230,14 @@ static bool is_stop(const cli_end *end)
     return end->how == CLI_STOPPED || end->how == CLI_TIMED_OUT;
 }
 
-cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end)
+cli_status cli_run_print_summary(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end)
 {
     int findings = cli_gathered_count(gathered, NULL, 1), signal;
-    telling t = {arguments, gathered, findings, cli_gathered_count(gathered, NULL, 0) - findings};
+    summary t = {arguments, gathered, findings, cli_gathered_count(gathered, NULL, 0) - findings};
     cli_status status = findings > 0 ? CLI_FAILED : CLI_OK;
-    bool attached = cli_value(arguments, "--attach") != NULL;
+    bool attached = cli_given_value(arguments, "--attach") != NULL;
 
-    if (is_stop(end))
+    if (is_intended_end(end))
         return status;
     if (findings == 0 && cli_is_crash(end, &signal)) {
         if (gathered->graphs > 0)
@@ -248,7 +248,7 @@ cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gath
     if (findings == 0)
         status = cli_run_judge(gathered, arguments->rest[0]);
     if (attached && (status == CLI_OK || status == CLI_FAILED)) {
-        cli_status told = cli_run_tell_attached(gathered);
+        cli_status told = cli_run_print_attached(gathered);
         return status == CLI_OK ? told : status;
     }
     if (status == CLI_OK || status == CLI_FAILED || status == CLI_UNJUDGED) {

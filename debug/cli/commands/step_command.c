@@ -25,22 +25,23 @@ static bool is_stopped(const cli_gathered *gathered, const cli_end *end)
 static cli_status get_step_status(const cli_observation *o, const cli_gathered *gathered, const cli_end *end)
 {
     int found = cli_gathered_count(gathered, NULL, 1), notes = cli_gathered_count(gathered, NULL, 0) - found;
-    cli_status status = is_stopped(gathered, end) ? CLI_INTERRUPTED : cli_observed_end(o, end);
+    cli_status status = is_stopped(gathered, end) ? CLI_INTERRUPTED : cli_observed_print_end(o, end);
     if (status == CLI_OK && found + notes == 0)
-        status = cli_observed_judge(o, gathered);
-    if (status == CLI_OK && (found > 0 || cli_looked_why_not(gathered, "step") != NULL))
+        status = cli_observed_check_replays(o, gathered);
+    if (status == CLI_OK && (found > 0 || cli_coverage_why_not(gathered, "step") != NULL))
         return CLI_FAILED;
-    if (status == CLI_OK && notes == 0 && end->code == 0 && !cli_looked_any(gathered))
+    if (status == CLI_OK && notes == 0 && end->code == 0 && !cli_coverage_any(gathered))
         return CLI_UNJUDGED; /* the last lines say why */
     if (status != CLI_OK || notes > 0 || end->code == 0)
         return status;
-    (void)cli_say(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank(o, end), end->code);
+    (void)cli_print_message(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank_text(o, end),
+                            end->code);
     cli_observed_show(o);
     return CLI_FAILED;
 }
 
 /* Prints how much was found, and what was covered. */
-static void print_end(const cli_gathered *gathered)
+static void print_summary(const cli_gathered *gathered)
 {
     static const char *const kinds[] = {"step"};
     int found = cli_gathered_count(gathered, NULL, 1), notes = cli_gathered_count(gathered, NULL, 0) - found;
@@ -49,10 +50,10 @@ static void print_end(const cli_gathered *gathered)
     if (notes > 0)
         printf("; %d note%s", notes, notes == 1 ? "" : "s");
     putchar('\n');
-    cli_looked_print(gathered, kinds, 1, false, stdout);
+    cli_coverage_print(gathered, kinds, 1, false, stdout);
 }
 
-static cli_status step(const cli_observation *o, bool json)
+static cli_status run_step(const cli_observation *o, bool json)
 {
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
@@ -66,15 +67,15 @@ static cli_status step(const cli_observation *o, bool json)
         cli_gathered_print(&gathered, stdout);
     if (!json && (status == CLI_OK || status == CLI_FAILED || status == CLI_INTERRUPTED || status == CLI_UNJUDGED) &&
         seen == CLI_OK)
-        print_end(&gathered);
+        print_summary(&gathered);
     cli_gathered_clear(&gathered);
     return status;
 }
 
 static int run_step_command(const cli_arguments *arguments)
 {
-    const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
-    const char *from = cli_value(arguments, "--from");
+    const char *stop = cli_given_value(arguments, "--stop"), *dump = cli_given_value(arguments, "--dump");
+    const char *from = cli_given_value(arguments, "--from");
     const char *set[] = {"BG_DEBUG",
                          "step",
                          "BG_STEP_STOP",
@@ -84,25 +85,25 @@ static int run_step_command(const cli_arguments *arguments)
                          "BG_STEP_DUMP",
                          dump != NULL ? dump : getenv("BG_STEP_DUMP"),
                          NULL};
-    bool json = cli_value(arguments, "--json") != NULL;
+    bool json = cli_given_value(arguments, "--json") != NULL;
     cli_observation o = {
         .argv = arguments->rest, .set = set, .quiet = json, .hangs = true}; /* else output mixes with the JSON */
-    cli_status status = cli_need_program(arguments);
+    cli_status status = cli_require_program(arguments);
     char *place;
 
     if (status == CLI_OK)
-        status = cli_timeout(arguments, &o.timeout);
+        status = cli_read_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK)
-        status = cli_attach(arguments);
+        status = cli_attach_prepare(arguments);
     if (status == CLI_OK)
-        status = cli_signals_hold();
+        status = cli_signals_catch();
     if (status != CLI_OK)
         return status;
-    o.place = place = cli_place_make();
-    status = place != NULL ? step(&o, json) : CLI_FAILED;
-    cli_place_remove(place);
+    o.place = place = cli_temporary_directory_create();
+    status = place != NULL ? run_step(&o, json) : CLI_FAILED;
+    cli_temporary_directory_remove(place);
     free(place);
     return status;
 }

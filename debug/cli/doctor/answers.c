@@ -10,7 +10,7 @@
 enum { DOCTOR_VERSION = 1 };
 
 static cJSON *answers; /* NULL: each answer is printed at once */
-static bool broken;
+static bool any_broken;
 static const char *const health_names[] = {"works", "missing", "broken", "told"};
 
 void cli_answers_open(bool json)
@@ -24,7 +24,7 @@ void cli_answers_heading(const char *text)
         printf("\n%s%s%s\n", cli_color_on(CLI_BOLD), text, cli_color_off());
 }
 
-void cli_answer(const char *what, cli_health health, const char *format, ...)
+void cli_answers_add(const char *what, cli_health health, const char *format, ...)
 {
     static const char *const marks[] = {"✓", "–", "✗", " "};
     static const cli_color colors[] = {CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BOLD};
@@ -35,7 +35,7 @@ void cli_answer(const char *what, cli_health health, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    broken = broken || health == CLI_BROKEN;
+    any_broken = any_broken || health == CLI_BROKEN;
     if (answers == NULL) {
         printf("%s%s%s ", cli_color_on(colors[health]), marks[health], cli_color_off());
         cli_print(stdout, "%-24s %s", what, text);
@@ -54,7 +54,7 @@ static void print_json(void)
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
-    cJSON_AddBoolToObject(root, "healthy", !broken);
+    cJSON_AddBoolToObject(root, "healthy", !any_broken);
     cJSON_AddItemReferenceToObject(root, "answers", answers);
     cli_json_print(root);
     cJSON_Delete(root);
@@ -66,5 +66,5 @@ bool cli_answers_close(void)
         print_json();
     cJSON_Delete(answers);
     answers = NULL;
-    return !broken;
+    return !any_broken;
 }

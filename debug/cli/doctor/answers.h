@@ -5,14 +5,15 @@
 #include <stdbool.h>
 
 /* WORKS; MISSING: does not work, and few programs need it; BROKEN: breakgraph or the program needs it; TOLD: a fact. */
-typedef enum cli_health { CLI_WORKS, CLI_MISSING, CLI_BROKEN, CLI_TOLD } cli_health;
+typedef enum cli_health { CLI_WORKS, CLI_MISSING, CLI_BROKEN, CLI_FACT } cli_health;
 
 /* Call it before the first answer. json: all answers are printed at the end, as JSON; else each is printed at once. */
 void cli_answers_open(bool json);
 /* Prints a title above the answers that follow; JSON has none. */
 void cli_answers_heading(const char *text);
 /* Adds an answer. what: the question; format: what there is, or why it does not work. */
-void cli_answer(const char *what, cli_health health, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void cli_answers_add(const char *what, cli_health health, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Call it after the last answer. Returns whether no answer is BROKEN. */
 bool cli_answers_close(void);
 

@@ -31,10 +31,10 @@ static void answer_attempt(const char *what, int device, cli_health failed, atte
     int length = (int)strcspn(a.call, "(");
     snprintf(name, sizeof name, "%s, device %d", what, device);
     if (a.error == cudaSuccess)
-        cli_answer(name, CLI_WORKS, "%s", works);
+        cli_answers_add(name, CLI_WORKS, "%s", works);
     else
-        cli_answer(name, failed, "%.*s: %s (%s)", length, a.call, cudaGetErrorName(a.error),
-                   cudaGetErrorString(a.error));
+        cli_answers_add(name, failed, "%.*s: %s (%s)", length, a.call, cudaGetErrorName(a.error),
+                        cudaGetErrorString(a.error));
     (void)cudaGetLastError();
 }
 
@@ -62,7 +62,7 @@ static cudaError_t find_driver_entry(const char *name, void *function)
     return error;
 }
 
-static cudaError_t find_virtual(virtual_memory *v)
+static cudaError_t find_virtual_memory_functions(virtual_memory *v)
 {
     const struct {
         const char *name;
@@ -84,7 +84,7 @@ static cudaError_t find_virtual(virtual_memory *v)
 }
 
 /* Reserves addresses, maps memory, and writes it. The driver's error codes equal the runtime's. */
-static attempt try_virtual(int device)
+static attempt try_virtual_memory(int device)
 {
     const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
@@ -96,7 +96,7 @@ static attempt try_virtual(int device)
     size_t bytes = 0;
     attempt a;
 
-    TRY(find_virtual(&v));
+    TRY(find_virtual_memory_functions(&v));
     TRY((cudaError_t)v.granularity(&bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     TRY((cudaError_t)v.reserve(&at, bytes, 0, 0, 0));
     TRY((cudaError_t)v.create(&handle, bytes, &properties, 0));
@@ -118,7 +118,7 @@ done:
 
 /* ---- stream-ordered memory ---- */
 
-static attempt try_async(cudaStream_t stream)
+static attempt try_stream_memory(cudaStream_t stream)
 {
     void *memory = NULL;
     attempt a;
@@ -173,7 +173,7 @@ done:
 
 /* ---- devices ---- */
 
-static bool probe(int device)
+static bool probe_device(int device)
 {
     struct cudaDeviceProp properties;
     cudaStream_t stream = NULL;
@@ -184,17 +184,20 @@ static bool probe(int device)
     TRY(cudaGetDeviceProperties(&properties, device));
     TRY(cudaSetDevice(device));
     TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cli_answer(name, CLI_WORKS, "%s, %zu MiB, %d multiprocessors, compute capability %d.%d", properties.name,
-               properties.totalGlobalMem >> 20, properties.multiProcessorCount, properties.major, properties.minor);
-    answer_attempt("virtual memory", device, CLI_BROKEN, try_virtual(device), "addresses reserved, mapped and written");
-    answer_attempt("stream memory", device, CLI_MISSING, try_async(stream), "cudaMallocAsync and cudaFreeAsync");
+    cli_answers_add(name, CLI_WORKS, "%s, %zu MiB, %d multiprocessors, compute capability %d.%d", properties.name,
+                    properties.totalGlobalMem >> 20, properties.multiProcessorCount, properties.major,
+                    properties.minor);
+    answer_attempt("virtual memory", device, CLI_BROKEN, try_virtual_memory(device),
+                   "addresses reserved, mapped and written");
+    answer_attempt("stream memory", device, CLI_MISSING, try_stream_memory(stream),
+                   "cudaMallocAsync and cudaFreeAsync");
     answer_attempt("memory nodes", device, CLI_MISSING, try_memory_nodes(stream),
                    "a graph that allocates was launched twice");
 done:
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);
     if (a.error != cudaSuccess)
-        cli_answer(name, CLI_BROKEN, "%s (%s)", cudaGetErrorString(a.error), cudaGetErrorName(a.error));
+        cli_answers_add(name, CLI_BROKEN, "%s (%s)", cudaGetErrorString(a.error), cudaGetErrorName(a.error));
     return a.error == cudaSuccess;
 }
 
@@ -204,13 +207,13 @@ bool cli_probe_devices(void)
     bool all = true;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
-        cli_answer("device", CLI_BROKEN, "none: %s (%s)%s", cudaGetErrorString(error), cudaGetErrorName(error),
-                   strcmp(bg_device_kind(), "cuda") == 0
-                       ? "; a machine without a GPU can use the host device: build with make DEVICE=host"
-                       : "");
+        cli_answers_add("device", CLI_BROKEN, "none: %s (%s)%s", cudaGetErrorString(error), cudaGetErrorName(error),
+                        strcmp(bg_device_kind(), "cuda") == 0
+                            ? "; a machine without a GPU can use the host device: build with make DEVICE=host"
+                            : "");
         return false;
     }
     for (int i = 0; i < count; i++)
-        all = probe(i) && all;
+        all = probe_device(i) && all;
     return all;
 }

@@ -21,7 +21,7 @@ static void *open_library(const char *what, const char *name)
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     const char *why = library == NULL ? dlerror() : NULL;
     if (library == NULL)
-        cli_answer(what, CLI_MISSING, "%s; programs that use it do not start here", why != NULL ? why : name);
+        cli_answers_add(what, CLI_MISSING, "%s; programs that use it do not start here", why != NULL ? why : name);
     return library;
 }
 
@@ -41,9 +41,9 @@ static void probe_cublas(void)
         if (get(kind, &version[kind]) != 0)
             get = NULL;
     if (get != NULL)
-        cli_answer("cuBLAS", CLI_WORKS, "%s, version %d.%d.%d", name, version[0], version[1], version[2]);
+        cli_answers_add("cuBLAS", CLI_WORKS, "%s, version %d.%d.%d", name, version[0], version[1], version[2]);
     else
-        cli_answer("cuBLAS", CLI_MISSING, "%s does not report its version", name);
+        cli_answers_add("cuBLAS", CLI_MISSING, "%s does not report its version", name);
 }
 
 static void probe_nccl(void)
@@ -55,16 +55,16 @@ static void probe_nccl(void)
         return;
     *(void **)&get = dlsym(library, "ncclGetVersion");
     if (get != NULL && get(&version) == 0)
-        cli_answer("NCCL", CLI_WORKS, "libnccl.so.2, version %d.%d.%d", version / 10000, version / 100 % 100,
-                   version % 100);
+        cli_answers_add("NCCL", CLI_WORKS, "libnccl.so.2, version %d.%d.%d", version / 10000, version / 100 % 100,
+                        version % 100);
     else
-        cli_answer("NCCL", CLI_MISSING, "libnccl.so.2 does not report its version");
+        cli_answers_add("NCCL", CLI_MISSING, "libnccl.so.2 does not report its version");
 }
 
 void cli_probe_libraries(void)
 {
     if (strcmp(bg_device_kind(), "host") == 0) {
-        cli_answer("cuBLAS, NCCL", CLI_TOLD, "the host device has its own");
+        cli_answers_add("cuBLAS, NCCL", CLI_FACT, "the host device has its own");
         return;
     }
     probe_cublas();
@@ -79,30 +79,30 @@ static void probe_profiler(void)
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *library;
     if (path == NULL || path[0] == '\0') {
-        cli_answer("NVTX", CLI_TOLD, "no profiler is attached: NVTX_INJECTION64_PATH is not set");
+        cli_answers_add("NVTX", CLI_FACT, "no profiler is attached: NVTX_INJECTION64_PATH is not set");
         return;
     }
     library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL)
-        cli_answer("NVTX", CLI_MISSING, "%s", dlerror());
+        cli_answers_add("NVTX", CLI_MISSING, "%s", dlerror());
     else if (dlsym(library, "InitializeInjectionNvtx2") == NULL)
-        cli_answer("NVTX", CLI_MISSING, "%s has no InitializeInjectionNvtx2: it is not a profiler", path);
+        cli_answers_add("NVTX", CLI_MISSING, "%s has no InitializeInjectionNvtx2: it is not a profiler", path);
     else
-        cli_answer("NVTX", CLI_WORKS, "%s accepts ranges", path);
+        cli_answers_add("NVTX", CLI_WORKS, "%s accepts ranges", path);
 }
 
 /* ---- the system ---- */
 
-static void probe_place(void)
+static void probe_temporary_files(void)
 {
-    char *place = cli_place_make(), *file = place != NULL ? cli_path(place, "probe") : NULL;
+    char *place = cli_temporary_directory_create(), *file = place != NULL ? cli_join_path(place, "probe") : NULL;
     if (file == NULL)
-        cli_answer("temporary files", CLI_BROKEN, "cannot be written: %s; set TMPDIR", strerror(errno));
-    else if (cli_file_write(file, BG__FILE_MADE, "probe\n"))
-        cli_answer("temporary files", CLI_WORKS, "in %.*s", (int)(strrchr(place, '/') - place), place);
+        cli_answers_add("temporary files", CLI_BROKEN, "cannot be written: %s; set TMPDIR", strerror(errno));
+    else if (cli_file_write(file, BG__FILE_GENERATED, "probe\n"))
+        cli_answers_add("temporary files", CLI_WORKS, "in %.*s", (int)(strrchr(place, '/') - place), place);
     else
-        cli_answer("temporary files", CLI_BROKEN, "%s; set TMPDIR", bg_last_error());
-    cli_place_remove(place);
+        cli_answers_add("temporary files", CLI_BROKEN, "%s; set TMPDIR", bg_last_error());
+    cli_temporary_directory_remove(place);
     free(place);
     free(file);
 }
@@ -112,9 +112,10 @@ static void probe_maps(void)
     FILE *maps = fopen("/proc/self/maps", "r");
     int first = maps != NULL ? fgetc(maps) : EOF;
     if (first != EOF)
-        cli_answer("/proc/self/maps", CLI_WORKS, "readable; checks can name pageable memory and stacks");
+        cli_answers_add("/proc/self/maps", CLI_WORKS, "readable; checks can name pageable memory and stacks");
     else
-        cli_answer("/proc/self/maps", CLI_MISSING, "%s: bg_check with BG_CHECK_HOST_MEMORY fails", strerror(errno));
+        cli_answers_add("/proc/self/maps", CLI_MISSING, "%s: bg_check with BG_CHECK_HOST_MEMORY fails",
+                        strerror(errno));
     if (maps != NULL)
         (void)fclose(maps);
 }
@@ -123,19 +124,19 @@ static void probe_limit(const char *what, int resource, rlim_t least, const char
 {
     struct rlimit limit;
     if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
-        cli_answer(what, CLI_MISSING, "%s", strerror(errno));
+        cli_answers_add(what, CLI_MISSING, "%s", strerror(errno));
     else if (limit.rlim_cur == RLIM_INFINITY)
-        cli_answer(what, CLI_WORKS, "no limit");
+        cli_answers_add(what, CLI_WORKS, "no limit");
     else
-        cli_answer(what, limit.rlim_cur >= least ? CLI_WORKS : CLI_MISSING, "at most %llu%s%s",
-                   (unsigned long long)limit.rlim_cur, limit.rlim_cur >= least ? "" : ": ",
-                   limit.rlim_cur >= least ? "" : lack);
+        cli_answers_add(what, limit.rlim_cur >= least ? CLI_WORKS : CLI_MISSING, "at most %llu%s%s",
+                        (unsigned long long)limit.rlim_cur, limit.rlim_cur >= least ? "" : ": ",
+                        limit.rlim_cur >= least ? "" : lack);
 }
 
 void cli_probe_system(void)
 {
     probe_profiler();
-    probe_place();
+    probe_temporary_files();
     probe_maps();
     probe_limit("open files", RLIMIT_NOFILE, 256, "a GPU process needs more (ulimit -n)");
     probe_limit("address space", RLIMIT_AS, RLIM_INFINITY, "pools reserve as much as the GPU has (ulimit -v)");

@@ -21,7 +21,8 @@
 #else
 #define MULTIARCH "../lib/x86_64-linux-gnu"
 #endif
-static const char *const folders[] = {"attach", "../lib/breakgraph", "../lib64/breakgraph", MULTIARCH "/breakgraph"};
+static const char *const library_folders[] = {"attach", "../lib/breakgraph", "../lib64/breakgraph",
+                                              MULTIARCH "/breakgraph"};
 
 const cli_flag cli_attach_flags[] = {
     {"--attach", "preload|audit", "preload", NULL,
@@ -33,7 +34,7 @@ const cli_flag cli_attach_flags[] = {
 /* ---- places ---- */
 
 /* The folder of the running command; false with errno. */
-static bool find_command(char folder[PATH_MAX])
+static bool find_command_folder(char folder[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
     if (length < 0)
@@ -72,7 +73,7 @@ static bool find_driver(const char *command, char path[PATH_MAX])
 /* ---- the environment ---- */
 
 /* Sets the variable to "first:last". One of them may be its value in the environment. */
-static bool set_list(const char *name, const char *first, const char *last)
+static bool set_list_variable(const char *name, const char *first, const char *last)
 {
     char *list = NULL;
     bool both = first != NULL && first[0] != '\0' && last != NULL && last[0] != '\0';
@@ -83,9 +84,9 @@ static bool set_list(const char *name, const char *first, const char *last)
 }
 
 /* Puts first before the program's own list. */
-static bool set_first(const char *name, const char *first)
+static bool prepend_to_variable(const char *name, const char *first)
 {
-    return set_list(name, first, getenv(name));
+    return set_list_variable(name, first, getenv(name));
 }
 
 static bool set_environment(const char *folder, const char *driver, bool audit)
@@ -95,10 +96,10 @@ static bool set_environment(const char *folder, const char *driver, bool audit)
                asprintf(&tools, "%s/libbreakgraph_tools.so", folder) >= 0 &&
                asprintf(&auditor, "%s/libbreakgraph_audit.so", folder) >= 0;
 
-    set =
-        set && set_first("LD_PRELOAD", preload) && (!audit || set_first("LD_AUDIT", auditor)) &&
-        setenv("BG_ATTACH_DRIVER", driver, 1) == 0 && setenv("BG_ATTACH_TOOLS", tools, 1) == 0 &&
-        set_list("PYTHONPATH", getenv("PYTHONPATH"), folder); /* breakgraph.py; the program's own modules come first */
+    set = set && prepend_to_variable("LD_PRELOAD", preload) && (!audit || prepend_to_variable("LD_AUDIT", auditor)) &&
+          setenv("BG_ATTACH_DRIVER", driver, 1) == 0 && setenv("BG_ATTACH_TOOLS", tools, 1) == 0 &&
+          set_list_variable("PYTHONPATH", getenv("PYTHONPATH"),
+                            folder); /* breakgraph.py; the program's own modules come first */
     if (set && strcmp(bg_device_kind(), "host") == 0)
         set = setenv("HOSTCUDA_THROUGH_DRIVER", "1", 1) == 0;
     free(preload);
@@ -112,11 +113,11 @@ bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_
     char command[PATH_MAX];
 
     why[0] = '\0';
-    if (!find_command(command)) {
+    if (!find_command_folder(command)) {
         snprintf(why, CLI_ATTACH_WHY, "/proc/self/exe cannot be read: %s", strerror(errno));
         return false;
     }
-    if (!find_file(command, folders, sizeof folders / sizeof *folders, SHIM, folder)) {
+    if (!find_file(command, library_folders, sizeof library_folders / sizeof *library_folders, SHIM, folder)) {
         snprintf(why, CLI_ATTACH_WHY,
                  SHIM " is not in %s/attach, nor installed beside this command; install breakgraph with make install",
                  command);
@@ -132,7 +133,7 @@ bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_
     return why[0] == '\0';
 }
 
-bool cli_attach_takes_from_gpu(char why[CLI_ATTACH_WHY])
+bool cli_attach_bypasses_gpu(char why[CLI_ATTACH_WHY])
 {
     cli_gpu gpu;
 
@@ -145,22 +146,22 @@ bool cli_attach_takes_from_gpu(char why[CLI_ATTACH_WHY])
     return why[0] != '\0';
 }
 
-cli_status cli_attach(const cli_arguments *arguments)
+cli_status cli_attach_prepare(const cli_arguments *arguments)
 {
-    const char *how = cli_value(arguments, "--attach");
+    const char *how = cli_given_value(arguments, "--attach");
     char folder[PATH_MAX], driver[PATH_MAX], why[CLI_ATTACH_WHY];
     cli_status status;
 
     if (how == NULL)
         return CLI_OK;
     if (!cli_attach_find(folder, driver, why))
-        return cli_say(CLI_NOT_STARTED, "--attach: %s", why);
-    status = cli_program_preloads(arguments->rest[0]);
+        return cli_print_message(CLI_NOT_STARTED, "--attach: %s", why);
+    status = cli_program_check_preload(arguments->rest[0]);
     if (status != CLI_OK)
         return status;
-    if (cli_attach_takes_from_gpu(why))
-        (void)cli_say(CLI_OK, "--attach: %s", why);
+    if (cli_attach_bypasses_gpu(why))
+        (void)cli_print_message(CLI_OK, "--attach: %s", why);
     if (!set_environment(folder, driver, strcmp(how, "audit") == 0))
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     return CLI_OK;
 }

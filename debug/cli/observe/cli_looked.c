@@ -8,7 +8,7 @@
 
 static const char checks_key[] = "checks", not_key[] = "not_checked";
 
-static cJSON *get_part(cJSON *of, const char *name, bool list)
+static cJSON *get_or_add_member(cJSON *of, const char *name, bool list)
 {
     cJSON *part = cJSON_GetObjectItemCaseSensitive(of, name);
     if (part == NULL)
@@ -29,7 +29,7 @@ static void add_numbers(cJSON *to, const cJSON *from)
     }
 }
 
-void cli_looked_add(cli_gathered *gathered, const cJSON *looked)
+void cli_coverage_add(cli_gathered *gathered, const cJSON *looked)
 {
     const cJSON *checks = cJSON_GetObjectItemCaseSensitive(looked, checks_key), *check;
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(looked, not_key), *row;
@@ -38,11 +38,12 @@ void cli_looked_add(cli_gathered *gathered, const cJSON *looked)
         gathered->looked = cJSON_CreateObject();
     cJSON_ArrayForEach(check, checks)
     {
-        add_numbers(get_part(get_part(gathered->looked, checks_key, false), check->string, false), check);
+        add_numbers(get_or_add_member(get_or_add_member(gathered->looked, checks_key, false), check->string, false),
+                    check);
     }
     cJSON_ArrayForEach(row, rows)
     {
-        cJSON_AddItemToArray(get_part(gathered->looked, not_key, true), cJSON_Duplicate(row, true));
+        cJSON_AddItemToArray(get_or_add_member(gathered->looked, not_key, true), cJSON_Duplicate(row, true));
     }
 }
 
@@ -52,17 +53,17 @@ static const cJSON *find_check(const cli_gathered *gathered, const char *name)
     return cJSON_GetObjectItemCaseSensitive(checks, name);
 }
 
-bool cli_looked_any(const cli_gathered *gathered)
+bool cli_coverage_any(const cli_gathered *gathered)
 {
     return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key)) > 0;
 }
 
-bool cli_looked_by(const cli_gathered *gathered, const char *check)
+bool cli_coverage_has(const cli_gathered *gathered, const char *check)
 {
     return find_check(gathered, check) != NULL;
 }
 
-void cli_looked_add_listed(cli_gathered *gathered)
+void cli_coverage_add_listed(cli_gathered *gathered)
 {
     cJSON *sums = cJSON_CreateObject(), *looked = cJSON_CreateObject();
     double graphs = 0, nodes = 0, launches = 0;
@@ -72,22 +73,22 @@ void cli_looked_add_listed(cli_gathered *gathered)
     {
         cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
         {
-            graphs += 1 + cli_number(row, "alike");
-            nodes += cli_number(row, "nodes") * (1 + cli_number(row, "alike"));
-            launches += cli_number(row, "launches");
+            graphs += 1 + cli_json_number(row, "alike");
+            nodes += cli_json_number(row, "nodes") * (1 + cli_json_number(row, "alike"));
+            launches += cli_json_number(row, "launches");
         }
     }
     cJSON_AddNumberToObject(sums, "graphs", graphs);
     cJSON_AddNumberToObject(sums, "nodes", nodes);
     cJSON_AddNumberToObject(sums, "replays", launches);
-    cJSON_AddItemToObject(get_part(looked, checks_key, false), "replay", sums);
-    cli_looked_add(gathered, looked);
+    cJSON_AddItemToObject(get_or_add_member(looked, checks_key, false), "replay", sums);
+    cli_coverage_add(gathered, looked);
     cJSON_Delete(looked);
 }
 
 /* ---- for a report ---- */
 
-static cJSON *add_looked_row(cJSON *rows, const char *check)
+static cJSON *add_coverage_row(cJSON *rows, const char *check)
 {
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "check", check);
@@ -95,12 +96,12 @@ static cJSON *add_looked_row(cJSON *rows, const char *check)
     return row;
 }
 
-cJSON *cli_looked_report(const cli_gathered *gathered)
+cJSON *cli_coverage_report(const cli_gathered *gathered)
 {
     const cJSON *checks = cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key), *check;
     cJSON *list, *report, *rows;
 
-    if (!cli_looked_any(gathered) && gathered->compared == 0)
+    if (!cli_coverage_any(gathered) && gathered->compared == 0)
         return NULL;
     list = cJSON_CreateArray();
     report = cJSON_CreateObject();
@@ -112,10 +113,10 @@ cJSON *cli_looked_report(const cli_gathered *gathered)
     rows = cJSON_AddArrayToObject(report, "looked");
     cJSON_ArrayForEach(check, checks)
     {
-        add_numbers(add_looked_row(rows, check->string), check);
+        add_numbers(add_coverage_row(rows, check->string), check);
     }
     if (gathered->compared > 0)
-        cJSON_AddNumberToObject(add_looked_row(rows, "shadow"), "replays", (double)gathered->compared);
+        cJSON_AddNumberToObject(add_coverage_row(rows, "shadow"), "replays", (double)gathered->compared);
     return list;
 }
 
@@ -129,19 +130,19 @@ static void print_count(const char *before, double count, const char *what, cons
 
 static void print_step(const cJSON *step, const char *before, FILE *out)
 {
-    print_count(before, cli_number(step, "replays"), "replay", "", out);
-    print_count(", ", cli_number(step, "nodes"), "node", " stepped", out);
-    if (cli_number(step, "calls") > 0) { /* without libbreakgraph, nodes belong to no call */
-        print_count(", ", cli_number(step, "elements"), "float", "", out);
-        print_count(" of ", cli_number(step, "calls"), "call", " counted", out);
+    print_count(before, cli_json_number(step, "replays"), "replay", "", out);
+    print_count(", ", cli_json_number(step, "nodes"), "node", " stepped", out);
+    if (cli_json_number(step, "calls") > 0) { /* without libbreakgraph, nodes belong to no call */
+        print_count(", ", cli_json_number(step, "elements"), "float", "", out);
+        print_count(" of ", cli_json_number(step, "calls"), "call", " counted", out);
     }
-    if (cli_number(step, "whole") > 0)
-        print_count("; ", cli_number(step, "whole"), "segment", " ran as a whole", out);
-    if (cli_number(step, "skipped") > 0)
-        print_count("; ", cli_number(step, "skipped"), "node", " before them not looked at", out);
+    if (cli_json_number(step, "whole") > 0)
+        print_count("; ", cli_json_number(step, "whole"), "segment", " ran as a whole", out);
+    if (cli_json_number(step, "skipped") > 0)
+        print_count("; ", cli_json_number(step, "skipped"), "node", " before them not looked at", out);
 }
 
-static void print_looked(const cli_gathered *gathered, FILE *out)
+static void print_coverage(const cli_gathered *gathered, FILE *out)
 {
     const cJSON *graph = find_check(gathered, "graph"), *replay = find_check(gathered, "replay");
     const cJSON *recapture = find_check(gathered, "recapture"), *poison = find_check(gathered, "poison");
@@ -150,26 +151,26 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
     const char *before = "looked at: ";
 
     if (graph != NULL) {
-        print_count(before, cli_number(graph, "graphs"), "graph", "", out);
-        print_count(", ", cli_number(graph, "calls"), "call", "", out);
-        print_count(", ", cli_number(graph, "nodes"), "node", "", out);
+        print_count(before, cli_json_number(graph, "graphs"), "graph", "", out);
+        print_count(", ", cli_json_number(graph, "calls"), "call", "", out);
+        print_count(", ", cli_json_number(graph, "nodes"), "node", "", out);
         before = "; ";
     }
     if (replay != NULL) {
-        print_count(before, cli_number(replay, "replays"), "replay",
+        print_count(before, cli_json_number(replay, "replays"), "replay",
                     gathered->unended > 0 ? " or more compared" : " compared", out);
         before = "; ";
     }
     if (recapture != NULL) {
-        print_count(before, cli_number(recapture, "graphs"), "graph", " captured again", out);
+        print_count(before, cli_json_number(recapture, "graphs"), "graph", " captured again", out);
         before = "; ";
     }
     if (poison != NULL) {
-        print_count(before, cli_number(poison, "graphs"), "graph", " replayed with poison", out);
+        print_count(before, cli_json_number(poison, "graphs"), "graph", " replayed with poison", out);
         before = "; ";
     }
     if (padding != NULL) {
-        print_count(before, cli_number(padding, "graphs"), "graph", " replayed with other padding", out);
+        print_count(before, cli_json_number(padding, "graphs"), "graph", " replayed with other padding", out);
         before = "; ";
     }
     if (step != NULL)
@@ -179,19 +180,19 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
 
 static void print_replayed(const cJSON *check, FILE *out)
 {
-    print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
-    print_count(", ", cli_number(check, "nodes"), "node", "", out);
-    print_count("; ", cli_number(check, "replays"), "replay", " compared\n", out);
+    print_count("looked at: ", cli_json_number(check, "graphs"), "graph", "", out);
+    print_count(", ", cli_json_number(check, "nodes"), "node", "", out);
+    print_count("; ", cli_json_number(check, "replays"), "replay", " compared\n", out);
 }
 
 /* The comparison of two runs, which the command itself makes. */
 static void print_recaptured(const cJSON *check, FILE *out)
 {
-    print_count("looked at: ", cli_number(check, "graphs"), "graph", " of two runs", out);
-    print_count(", ", cli_number(check, "nodes"), "node", "", out);
-    print_count(", ", cli_number(check, "values"), "value", " compared\n", out);
-    if (cli_number(check, "updated") > 0)
-        print_count("not frozen: ", cli_number(check, "updated"), "node",
+    print_count("looked at: ", cli_json_number(check, "graphs"), "graph", " of two runs", out);
+    print_count(", ", cli_json_number(check, "nodes"), "node", "", out);
+    print_count(", ", cli_json_number(check, "values"), "value", " compared\n", out);
+    if (cli_json_number(check, "updated") > 0)
+        print_count("not frozen: ", cli_json_number(check, "updated"), "node",
                     ", whose parameters the program sets after the instantiation\n", out);
 }
 
@@ -207,33 +208,33 @@ static void print_attached(const cli_gathered *gathered, const char *kind, FILE 
     } else if (check != NULL && strcmp(kind, "inputs") == 0 && gathered->unended > 0) {
         fputs("not looked at: inputs, which are told when a process ends by exit(): one did not\n", out);
     } else if (check != NULL) {
-        print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
-        print_count(", ", cli_number(check, "nodes"), "node", "", out);
+        print_count("looked at: ", cli_json_number(check, "graphs"), "graph", "", out);
+        print_count(", ", cli_json_number(check, "nodes"), "node", "", out);
         fprintf(out, " (%s)\n", kind);
-    } else if (cli_looked_why_not(gathered, kind) == NULL) {
+    } else if (cli_coverage_why_not(gathered, kind) == NULL) {
         fprintf(out, "not looked at: %s: the program launched no graph that could be\n", kind);
     }
 }
 
-static bool is_row_like(const cJSON *row, const cJSON *other, bool graph)
+static bool is_same_row(const cJSON *row, const cJSON *other, bool graph)
 {
-    return strcmp(cli_text(row, "check"), cli_text(other, "check")) == 0 &&
-           strcmp(cli_text(row, "why"), cli_text(other, "why")) == 0 &&
-           (!graph || strcmp(cli_text(row, "graph"), cli_text(other, "graph")) == 0);
+    return strcmp(cli_json_text(row, "check"), cli_json_text(other, "check")) == 0 &&
+           strcmp(cli_json_text(row, "why"), cli_json_text(other, "why")) == 0 &&
+           (!graph || strcmp(cli_json_text(row, "graph"), cli_json_text(other, "graph")) == 0);
 }
 
 static bool is_repeated(const cJSON *row, bool graph)
 {
     for (const cJSON *before = row; before->prev->next != NULL;) {
         before = before->prev;
-        if (is_row_like(row, before, graph))
+        if (is_same_row(row, before, graph))
             return true;
     }
     return false;
 }
 
 /* One line for each check and reason, with the names of the graphs. */
-static void print_not_looked(const cJSON *rows, FILE *out)
+static void print_left_out(const cJSON *rows, FILE *out)
 {
     enum { NAMES = 5 };
     const cJSON *row, *other;
@@ -242,44 +243,44 @@ static void print_not_looked(const cJSON *rows, FILE *out)
         int names = 0;
         if (is_repeated(row, false))
             continue;
-        cli_print(out, "not looked at: %s of ", cli_text(row, "check"));
+        cli_print(out, "not looked at: %s of ", cli_json_text(row, "check"));
         for (other = row; other != NULL; other = other->next)
-            if (is_row_like(row, other, false) && !is_repeated(other, true) && names++ < NAMES)
-                cli_print(out, "%s%s", names > 1 ? ", " : "", cli_text(other, "graph"));
+            if (is_same_row(row, other, false) && !is_repeated(other, true) && names++ < NAMES)
+                cli_print(out, "%s%s", names > 1 ? ", " : "", cli_json_text(other, "graph"));
         if (names > NAMES)
             fprintf(out, " and %d more", names - NAMES);
-        cli_print(out, ": %s", cli_text(row, "why"));
+        cli_print(out, ": %s", cli_json_text(row, "why"));
         fputc('\n', out);
     }
 }
 
-const char *cli_looked_why_not(const cli_gathered *gathered, const char *check)
+const char *cli_coverage_why_not(const cli_gathered *gathered, const char *check)
 {
     const cJSON *row;
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(gathered->looked, not_key))
     {
-        if (strcmp(cli_text(row, "check"), check) == 0)
-            return cli_text(row, "why");
+        if (strcmp(cli_json_text(row, "check"), check) == 0)
+            return cli_json_text(row, "why");
     }
     return NULL;
 }
 
-void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out)
+void cli_coverage_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(gathered->looked, not_key);
 
     if (attached) {
         for (int i = 0; i < count; i++)
             print_attached(gathered, kinds[i], out);
-        print_not_looked(rows, out);
+        print_left_out(rows, out);
         return;
     }
-    if (cli_looked_any(gathered))
-        print_looked(gathered, out);
-    print_not_looked(rows, out);
+    if (cli_coverage_any(gathered))
+        print_coverage(gathered, out);
+    print_left_out(rows, out);
     for (int i = 0; i < count; i++) {
         bool replay = strcmp(kinds[i], "replay") == 0, step = strcmp(kinds[i], "step") == 0;
-        if (find_check(gathered, kinds[i]) != NULL || cli_looked_why_not(gathered, kinds[i]) != NULL)
+        if (find_check(gathered, kinds[i]) != NULL || cli_coverage_why_not(gathered, kinds[i]) != NULL)
             continue;
         if (strcmp(kinds[i], "padding") == 0) {
             if (gathered->runner || count == 1) /* most programs have no runner */

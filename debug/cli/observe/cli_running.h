@@ -13,7 +13,7 @@ enum { CLI_RUNNING_BYTES = 2048 }; /* size of a row in the file: BG__RUNNING_BYT
  * "capture-not-ended" if the capture got nothing more for as long; "hang" if the command has killed the program. began:
  * when the program was started, in seconds of the monotonic clock. timeout: after which it is killed; 0: hangs were not
  * looked for. Errors: CLI_UNREADABLE, CLI_FAILED. */
-cli_status cli_running_add(cli_gathered *gathered, const char *directory, const cli_end *end, double began,
-                           double timeout);
+cli_status cli_running_add_findings(cli_gathered *gathered, const char *directory, const cli_end *end, double began,
+                                    double timeout);
 
 #endif

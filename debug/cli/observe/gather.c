@@ -23,39 +23,40 @@ static cli_status read_report(const char *path, cJSON **root)
     cli_status status = CLI_OK;
 
     if (text == NULL)
-        return cli_say(CLI_UNREADABLE, "%s", bg_last_error());
+        return cli_print_message(CLI_UNREADABLE, "%s", bg_last_error());
     *root = cJSON_Parse(text);
     free(text);
-    if (cli_text(*root, "breakgraph")[0] == '\0')
-        status = cli_say(CLI_UNREADABLE, "%s is not a report of breakgraph", path);
-    else if (cli_number(*root, "report_version") != CLI_REPORT_VERSION)
-        status = cli_say(CLI_UNREADABLE,
-                         "the program's library writes reports of version %g; this command reads version %d: use the "
-                         "command that was installed with that library",
-                         cli_number(*root, "report_version"), CLI_REPORT_VERSION);
+    if (cli_json_text(*root, "breakgraph")[0] == '\0')
+        status = cli_print_message(CLI_UNREADABLE, "%s is not a report of breakgraph", path);
+    else if (cli_json_number(*root, "report_version") != CLI_REPORT_VERSION)
+        status = cli_print_message(
+            CLI_UNREADABLE,
+            "the program's library writes reports of version %g; this command reads version %d: use the "
+            "command that was installed with that library",
+            cli_json_number(*root, "report_version"), CLI_REPORT_VERSION);
     if (status != CLI_OK)
         cJSON_Delete(*root);
     return status;
 }
 
 /* Removes findings that an earlier report has: a tool that continues after a report repeats them in the next one. */
-static void forget_known(cli_gathered *gathered, cJSON *root)
+static void remove_known_findings(cli_gathered *gathered, cJSON *root)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *next;
     for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
         next = finding->next;
-        if (cli_gathered_is_again(gathered, finding, -1))
+        if (cli_gathered_is_repeated(gathered, finding, -1))
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
 }
 
-static void forget_or_merge(cli_gathered *gathered, cJSON *root, const char *name)
+static void remove_or_merge_findings(cli_gathered *gathered, cJSON *root, const char *name)
 {
     int rank = cli_gathered_rank_of(gathered, name);
     if (rank >= 0)
         cli_gathered_merge(gathered, root, rank);
     else
-        forget_known(gathered, root);
+        remove_known_findings(gathered, root);
 }
 
 static void add_process(cli_gathered *gathered, cJSON *root)
@@ -63,19 +64,19 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     const cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process");
     const cJSON *shadow = cJSON_GetObjectItemCaseSensitive(process, "shadow");
     gathered->processes++;
-    gathered->graphs += (long)cli_number(process, "graphs");
-    gathered->replays += (long)cli_number(process, "replays");
-    gathered->shadowed += (long)cli_number(shadow, "graphs");
-    gathered->without_pass += (long)cli_number(shadow, "without_pass");
-    gathered->compared += (long)cli_number(shadow, "compared");
-    gathered->uncompared += (long)cli_number(shadow, "uncompared");
+    gathered->graphs += (long)cli_json_number(process, "graphs");
+    gathered->replays += (long)cli_json_number(process, "replays");
+    gathered->shadowed += (long)cli_json_number(shadow, "graphs");
+    gathered->without_pass += (long)cli_json_number(shadow, "without_pass");
+    gathered->compared += (long)cli_json_number(shadow, "compared");
+    gathered->uncompared += (long)cli_json_number(shadow, "uncompared");
     /* A process without a graph loses nothing when it is killed: its first graph is written at once. */
     gathered->unended +=
-        cli_number(process, "graphs") > 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
+        cli_json_number(process, "graphs") > 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
     gathered->runner |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "runner"));
-    gathered->gpu |= strcmp(cli_text(process, "device"), "cuda") == 0;
-    cli_gathered_note_rank(gathered, process);
-    cli_looked_add(gathered, process);
+    gathered->gpu |= strcmp(cli_json_text(process, "device"), "cuda") == 0;
+    cli_gathered_record_rank(gathered, process);
+    cli_coverage_add(gathered, process);
     cJSON_Delete(root);
 }
 
@@ -99,12 +100,12 @@ static cli_status gather_file(void *user, const char *path)
     if (status != CLI_OK)
         return status;
     if (strncmp(name, "report-", 7) == 0)
-        forget_or_merge(gathered, root, name);
+        remove_or_merge_findings(gathered, root, name);
     if (strncmp(name, "process-", 8) == 0)
         add_process(gathered, root);
     else if (!cJSON_AddItemToArray(strncmp(name, "graph-", 6) == 0 ? gathered->captured : gathered->reports, root)) {
         cJSON_Delete(root);
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     }
     return CLI_OK;
 }
@@ -116,29 +117,29 @@ bool cli_is_report_file(const struct dirent *entry, const char *start)
            strncmp(entry->d_name, start, strlen(start)) == 0;
 }
 
-static int is_process(const struct dirent *entry)
+static int is_process_file(const struct dirent *entry)
 {
     return cli_is_report_file(entry, "process-");
 }
 
-static int is_report(const struct dirent *entry)
+static int is_report_or_graph_file(const struct dirent *entry)
 {
     return cli_is_report_file(entry, "graph-") || cli_is_report_file(entry, "report-");
 }
 
-cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct dirent *entry),
-                         cli_status (*visit)(void *user, const char *path), void *user)
+cli_status cli_for_each_file(const char *directory, int (*is_wanted)(const struct dirent *entry),
+                             cli_status (*visit)(void *user, const char *path), void *user)
 {
     struct dirent **files = NULL;
     int count = scandir(directory, &files, is_wanted, versionsort);
     cli_status status = CLI_OK;
 
     if (count < 0)
-        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
+        return cli_print_message(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; i++) {
-        char *path = cli_path(directory, files[i]->d_name);
+        char *path = cli_join_path(directory, files[i]->d_name);
         if (status == CLI_OK)
-            status = path != NULL ? visit(user, path) : cli_say(CLI_FAILED, "out of host memory");
+            status = path != NULL ? visit(user, path) : cli_print_message(CLI_FAILED, "out of host memory");
         free(path);
         free(files[i]);
     }
@@ -161,12 +162,12 @@ cli_status cli_gather_since(const char *directory, struct timespec since, cli_ga
                                .captured = cJSON_CreateArray(),
                                .reports = cJSON_CreateArray()};
     if (gathered->of_rank == NULL || gathered->captured == NULL || gathered->reports == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
-    status = cli_each_file(directory, is_process, gather_file, gathered);
+        return cli_print_message(CLI_FAILED, "out of host memory");
+    status = cli_for_each_file(directory, is_process_file, gather_file, gathered);
     if (status == CLI_OK)
-        status = cli_each_file(directory, is_report, gather_file, gathered);
+        status = cli_for_each_file(directory, is_report_or_graph_file, gather_file, gathered);
     if (status == CLI_OK)
-        cli_gathered_name_ranks(gathered, 0);
+        cli_gathered_prefix_ranks(gathered, 0);
     return status;
 }
 
@@ -176,48 +177,53 @@ void cli_gathered_clear(cli_gathered *gathered)
     cJSON_Delete(gathered->reports);
     cJSON_Delete(gathered->of_rank);
     cJSON_Delete(gathered->looked);
-    cli_gathered_forget(gathered);
+    cli_gathered_free_known(gathered);
     *gathered = (cli_gathered){0};
 }
 
 /* With --attach these are all of the program's graphs, else only breakgraph's. */
-static cli_status say_no_graph(const cli_gathered *gathered, const char *program)
+static cli_status print_no_graph(const cli_gathered *gathered, const char *program)
 {
     bool attached = getenv("BG_ATTACH_TOOLS") != NULL;
 
     if (gathered->code != 0)
-        return cli_say(CLI_NO_CAPTURE, "'%s' ended with status %d before it had an executable graph%s", program,
-                       gathered->code, attached ? "" : "; what broke its capture: check --attach");
-    return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does%s",
-                   program, attached ? "" : ", or look at graphs that it makes without breakgraph with --attach");
+        return cli_print_message(CLI_NO_CAPTURE, "'%s' ended with status %d before it had an executable graph%s",
+                                 program, gathered->code, attached ? "" : "; what broke its capture: check --attach");
+    return cli_print_message(CLI_NO_CAPTURE,
+                             "'%s' captures no graph in this run; give it arguments with which it does%s", program,
+                             attached ? "" : ", or look at graphs that it makes without breakgraph with --attach");
 }
 
-cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
+cli_status cli_gathered_check_replays(const cli_gathered *gathered, const char *program)
 {
-    const char *unstepped = cli_looked_why_not(gathered, "step");
+    const char *unstepped = cli_coverage_why_not(gathered, "step");
 
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL && gathered->code != 0)
-        return cli_say(CLI_NOT_LINKED,
-                       "'%s' ended with status %d before it used CUDA; if it did use it: try --attach=audit, or name "
-                       "the program itself instead of its launcher",
-                       program, gathered->code);
+        return cli_print_message(
+            CLI_NOT_LINKED,
+            "'%s' ended with status %d before it used CUDA; if it did use it: try --attach=audit, or name "
+            "the program itself instead of its launcher",
+            program, gathered->code);
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
-        return cli_say(CLI_NOT_LINKED,
-                       "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "
-                       "program itself instead of its launcher",
-                       program);
+        return cli_print_message(
+            CLI_NOT_LINKED,
+            "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "
+            "program itself instead of its launcher",
+            program);
     if (gathered->processes == 0)
-        return cli_say(CLI_NOT_LINKED,
-                       "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
-                       "the program "
-                       "itself instead of its launcher; report, check and step look at any program with --attach",
-                       program);
+        return cli_print_message(
+            CLI_NOT_LINKED,
+            "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
+            "the program "
+            "itself instead of its launcher; report, check and step look at any program with --attach",
+            program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
-        return say_no_graph(gathered, program);
+        return print_no_graph(gathered, program);
     if (gathered->replays == 0 && unstepped != NULL)
-        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: %s", program, unstepped);
+        return cli_print_message(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: %s", program, unstepped);
     if (gathered->replays == 0)
-        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to look at", program);
+        return cli_print_message(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to look at",
+                                 program);
     return CLI_OK;
 }
 
@@ -226,7 +232,7 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 static int severity_of(const cJSON *finding)
 {
     for (int i = 0; i < 3; i++)
-        if (strcmp(cli_text(finding, "severity"), severities[i]) == 0)
+        if (strcmp(cli_json_text(finding, "severity"), severities[i]) == 0)
             return i;
     return 2;
 }
@@ -239,7 +245,8 @@ int cli_gathered_count(const cli_gathered *gathered, const char *kind, int sever
     {
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
         {
-            count += severity_of(finding) >= severity && (kind == NULL || strcmp(cli_text(finding, "kind"), kind) == 0);
+            count +=
+                severity_of(finding) >= severity && (kind == NULL || strcmp(cli_json_text(finding, "kind"), kind) == 0);
         }
     }
     return count;
@@ -268,21 +275,21 @@ static void print_finding(const cJSON *finding, const char *graph, FILE *out)
     static const cli_color colors[] = {CLI_BOLD, CLI_YELLOW, CLI_RED};
     int severity = severity_of(finding);
     fprintf(out, "%s%s [", cli_color_on(colors[severity]), severities[severity]);
-    cli_print(out, "%s]", cli_text(finding, "kind"));
+    cli_print(out, "%s]", cli_json_text(finding, "kind"));
     fputs(cli_color_off(), out);
-    if (cli_text(finding, "call")[0] != '\0')
-        cli_print(out, " %s", cli_text(finding, "call"));
+    if (cli_json_text(finding, "call")[0] != '\0')
+        cli_print(out, " %s", cli_json_text(finding, "call"));
     print_others(cJSON_GetObjectItemCaseSensitive(finding, "others"), out);
-    if (cli_text(finding, "file")[0] != '\0')
-        cli_print(out, " at %s", cli_text(finding, "file"));
-    if (cli_text(finding, "file")[0] != '\0' && cli_number(finding, "line") > 0)
-        cli_print(out, ":%d", (int)cli_number(finding, "line"));
+    if (cli_json_text(finding, "file")[0] != '\0')
+        cli_print(out, " at %s", cli_json_text(finding, "file"));
+    if (cli_json_text(finding, "file")[0] != '\0' && cli_json_number(finding, "line") > 0)
+        cli_print(out, ":%d", (int)cli_json_number(finding, "line"));
     if (graph[0] != '\0')
         cli_print(out, ", graph %s", graph);
-    cli_print(out, ": %s", cli_text(finding, "message"));
-    if (cli_text(finding, "advice")[0] != '\0') {
+    cli_print(out, ": %s", cli_json_text(finding, "message"));
+    if (cli_json_text(finding, "advice")[0] != '\0') {
         fputs("\n    ", out);
-        cli_print(out, "%s", cli_text(finding, "advice"));
+        cli_print(out, "%s", cli_json_text(finding, "advice"));
     }
     fputs("\n", out);
 }
@@ -292,13 +299,13 @@ static bool is_symptom(const cJSON *finding)
 {
     static const char *const symptoms[] = {"fault", "nan-input", "reads-unwritten", "mismatch"};
     for (size_t i = 0; i < sizeof symptoms / sizeof *symptoms; i++)
-        if (strcmp(cli_text(finding, "kind"), symptoms[i]) == 0)
+        if (strcmp(cli_json_text(finding, "kind"), symptoms[i]) == 0)
             return true;
     return false;
 }
 
 /* The position in the output: 0 for faults that are causes, 1 for faults that are symptoms, then warnings and notes. */
-static int place_of(const cJSON *finding)
+static int print_order(const cJSON *finding)
 {
     return 2 * (2 - severity_of(finding)) + is_symptom(finding);
 }
@@ -311,11 +318,11 @@ static bool is_of_one_graph(const cli_gathered *gathered)
     cJSON_ArrayForEach(report, gathered->reports)
     {
         if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(report, "findings")) == 0 ||
-            cli_text(report, "graph")[0] == '\0')
+            cli_json_text(report, "graph")[0] == '\0')
             continue;
         if (first == NULL)
             first = report;
-        if (strcmp(cli_text(report, "graph"), cli_text(first, "graph")) != 0)
+        if (strcmp(cli_json_text(report, "graph"), cli_json_text(first, "graph")) != 0)
             return false;
     }
     return true;
@@ -330,8 +337,8 @@ void cli_gathered_print(const cli_gathered *gathered, FILE *out)
         {
             cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
             {
-                if (place_of(finding) == place)
-                    print_finding(finding, one ? "" : cli_text(report, "graph"), out);
+                if (print_order(finding) == place)
+                    print_finding(finding, one ? "" : cli_json_text(report, "graph"), out);
             }
         }
 }

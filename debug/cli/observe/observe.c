@@ -21,7 +21,7 @@ enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };
 
 static bool run_alone(const cli_observation *o, const char *const *set, cli_end *end)
 {
-    char *output = cli_path(o->place, "output"), *errors = cli_path(o->place, "errors");
+    char *output = cli_join_path(o->place, "output"), *errors = cli_join_path(o->place, "errors");
     cli_child child = {.argv = o->argv, .set = set, .timeout = o->timeout, .apart = o->quiet};
     bool named = output != NULL && errors != NULL;
 
@@ -42,12 +42,12 @@ static bool run_alone(const cli_observation *o, const char *const *set, cli_end 
 /* Joins the output of the ranks, in their order, to the file that a single program would have. */
 static bool join_outputs(const cli_observation *o)
 {
-    char *path = cli_path(o->place, "output"), *buffer = malloc(COPIED);
+    char *path = cli_join_path(o->place, "output"), *buffer = malloc(COPIED);
     FILE *all = path != NULL ? fopen(path, "we") : NULL;
     bool joined = all != NULL && buffer != NULL;
 
     for (int i = 0; i < o->ranks && joined; i++) {
-        char *part = cli_rank_file(o->place, i, "out");
+        char *part = cli_rank_output_path(o->place, i, "out");
         FILE *one = part != NULL ? fopen(part, "re") : NULL;
         for (size_t got = 1; one != NULL && joined && got > 0;) {
             got = fread(buffer, 1, COPIED, one);
@@ -93,24 +93,24 @@ static cli_status run_observed(const cli_observation *o, const char *reports, cl
         set[i + 5] = o->set[i + 1];
     }
     done = o->ranks > 0 ? run_ranks(o, set, end) : run_alone(o, set, end);
-    return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
+    return done ? CLI_OK : cli_print_message(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
 }
 
 /* Checks that there is room: incomplete reports and output look like those of a program without the library. */
-static cli_status check_place(const cli_observation *o)
+static cli_status check_room(const cli_observation *o)
 {
     enum { ROOM = 1 << 14 }; /* bytes: a small report */
-    char *path = cli_path(o->place, "room"), *text = malloc(ROOM);
+    char *path = cli_join_path(o->place, "room"), *text = malloc(ROOM);
     cli_status status = CLI_OK;
 
     if (path == NULL || text == NULL) {
-        status = cli_say(CLI_FAILED, "out of host memory");
+        status = cli_print_message(CLI_FAILED, "out of host memory");
         goto done;
     }
     memset(text, '.', ROOM - 1);
     text[ROOM - 1] = '\0';
-    if (!cli_file_write(path, BG__FILE_MADE, text))
-        status = cli_say(CLI_FAILED, "reports and output cannot be kept: %s; set TMPDIR", bg_last_error());
+    if (!cli_file_write(path, BG__FILE_GENERATED, text))
+        status = cli_print_message(CLI_FAILED, "reports and output cannot be kept: %s; set TMPDIR", bg_last_error());
     else
         (void)remove(path);
 done:
@@ -120,7 +120,7 @@ done:
 }
 
 /* Whether the tools end the program by abort() at a fault, wherever it is. */
-static bool is_fatal(const cli_observation *o)
+static bool is_fatal_set(const cli_observation *o)
 {
     for (size_t i = 0; o->set != NULL && o->set[i] != NULL; i += 2)
         if (strcmp(o->set[i], "BG_ATTACH_FATAL") == 0)
@@ -130,30 +130,31 @@ static bool is_fatal(const cli_observation *o)
 
 cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end *end)
 {
-    char *reports = cli_path(o->place, "reports");
+    char *reports = cli_join_path(o->place, "reports");
     cli_status status = CLI_OK;
-    const double began = cli_now();
+    const double began = cli_monotonic_seconds();
 
     *gathered = (cli_gathered){0};
-    if (reports == NULL || !cli_place_renew(reports))
-        status = cli_say(CLI_FAILED, "no directory for reports can be made in %s: %s", o->place, strerror(errno));
+    if (reports == NULL || !cli_directory_recreate(reports))
+        status =
+            cli_print_message(CLI_FAILED, "no directory for reports can be made in %s: %s", o->place, strerror(errno));
     if (status == CLI_OK)
-        status = check_place(o);
+        status = check_room(o);
     if (status == CLI_OK)
         status = run_observed(o, reports, end);
     if (status == CLI_OK && end->how != CLI_STOPPED)
-        status = check_place(o); /* the program may have filled the disk */
+        status = check_room(o); /* the program may have filled the disk */
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
-    if (status == CLI_OK && !is_fatal(o))
-        status = cli_running_add(gathered, reports, end, began, o->hangs ? o->timeout : 0);
+    if (status == CLI_OK && !is_fatal_set(o))
+        status = cli_running_add_findings(gathered, reports, end, began, o->hangs ? o->timeout : 0);
     if (status == CLI_OK && end->how == CLI_EXITED)
         gathered->code = end->code;
     free(reports);
     return status;
 }
 
-static bool show_end(char *path, const char *whose)
+static bool show_last_lines(char *path, const char *whose)
 {
     struct stat about;
     const bool any = path != NULL && stat(path, &about) == 0 && about.st_size > 0;
@@ -166,58 +167,59 @@ static bool show_end(char *path, const char *whose)
 }
 
 /* Shows the output if there are no errors: a test runner such as pytest prints failures there. */
-static void show(char *errors, char *output, const char *whose)
+static void show_errors_or_output(char *errors, char *output, const char *whose)
 {
-    if (show_end(errors, whose))
+    if (show_last_lines(errors, whose))
         free(output);
     else
-        (void)show_end(output, whose);
+        (void)show_last_lines(output, whose);
 }
 
 void cli_observed_show(const cli_observation *o)
 {
     if (o->quiet && o->ranks == 0)
-        show(cli_path(o->place, "errors"), cli_path(o->place, "output"), "");
+        show_errors_or_output(cli_join_path(o->place, "errors"), cli_join_path(o->place, "output"), "");
     for (int i = 0; o->quiet && i < o->ranks; i++) {
         char whose[32];
         snprintf(whose, sizeof whose, "  rank %d:\n", i);
-        show(cli_rank_file(o->place, i, "err"), cli_rank_file(o->place, i, "out"), whose);
+        show_errors_or_output(cli_rank_output_path(o->place, i, "err"), cli_rank_output_path(o->place, i, "out"),
+                              whose);
     }
 }
 
-const char *cli_observed_rank(const cli_observation *o, const cli_end *end)
+const char *cli_observed_rank_text(const cli_observation *o, const cli_end *end)
 {
     static char text[32];
     snprintf(text, sizeof text, " (rank %d)", end->rank);
     return o->ranks > 1 ? text : "";
 }
 
-cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
+cli_status cli_observed_print_end(const cli_observation *o, const cli_end *end)
 {
     const char *program = o->argv[0];
     int signal;
 
     if (end->how == CLI_UNSTARTED)
-        return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
+        return cli_print_message(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
     if (end->how == CLI_STOPPED)
         return CLI_INTERRUPTED;
     if (end->how == CLI_TIMED_OUT) {
-        (void)cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, o->timeout);
+        (void)cli_print_message(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, o->timeout);
         cli_observed_show(o);
         return CLI_HANGS;
     }
     if (!cli_is_crash(end, &signal))
         return CLI_OK;
-    (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'%s",
-                  sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program,
-                  cli_observed_rank(o, end));
+    (void)cli_print_message(CLI_CRASHED, "signal SIG%s (%s) ended '%s'%s",
+                            sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program,
+                            cli_observed_rank_text(o, end));
     cli_observed_show(o);
     return CLI_CRASHED;
 }
 
-cli_status cli_observed_judge(const cli_observation *o, const cli_gathered *gathered)
+cli_status cli_observed_check_replays(const cli_observation *o, const cli_gathered *gathered)
 {
-    cli_status status = cli_gathered_judge(gathered, o->argv[0]);
+    cli_status status = cli_gathered_check_replays(gathered, o->argv[0]);
     if (status != CLI_OK)
         cli_observed_show(o);
     return status;

@@ -102,14 +102,14 @@ static cli_preload examine_elf(int file, const char *path, char text[CLI_PRELOAD
             "%s %s: the loader preloads nothing into it, nor into what it starts; name the program that uses CUDA, "
             "and start breakgraph as the user that it runs as",
             path, privilege);
-        return CLI_PRELOAD_NOT;
+        return CLI_PRELOAD_NEVER;
     }
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != MACHINE) {
         snprintf(text, CLI_PRELOAD_TEXT,
                  "%s is for another kind of processor (ELF machine %d) than this breakgraph: nothing can be preloaded "
                  "into it, only into programs that it starts; use a breakgraph that is built for it",
                  path, head.e_machine);
-        return CLI_PRELOAD_STARTED;
+        return CLI_PRELOAD_STARTED_ONLY;
     }
     if (!read_loader(file, &head, loader))
         return CLI_PRELOAD_WORKS;
@@ -119,7 +119,7 @@ static cli_preload examine_elf(int file, const char *path, char text[CLI_PRELOAD
             "%s uses another C library than glibc (its loader is %s): the libraries of --attach need glibc, and it "
             "would not start with them; use a program that is built for glibc",
             path, loader);
-        return CLI_PRELOAD_NOT;
+        return CLI_PRELOAD_NEVER;
     }
     if (loader[0] == '\0' && strncmp(file_name(path), "ld", 2) != 0) { /* the loader itself starts programs */
         snprintf(
@@ -127,7 +127,7 @@ static cli_preload examine_elf(int file, const char *path, char text[CLI_PRELOAD
             "%s is linked statically: nothing can be preloaded into it, only into programs that it starts; link it "
             "dynamically",
             path);
-        return CLI_PRELOAD_STARTED;
+        return CLI_PRELOAD_STARTED_ONLY;
     }
     return CLI_PRELOAD_WORKS;
 }
@@ -147,7 +147,7 @@ cli_preload cli_program_examine(const char *program, char text[CLI_PRELOAD_TEXT]
 
     if (!found) {
         snprintf(text, CLI_PRELOAD_TEXT, "%s is no program that can be started", program);
-        return CLI_PRELOAD_NONE;
+        return CLI_PRELOAD_MISSING;
     }
     for (int i = 0; i <= SCRIPTS && found; i++) {
         int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -162,11 +162,11 @@ cli_preload cli_program_examine(const char *program, char text[CLI_PRELOAD_TEXT]
     return answer;
 }
 
-cli_status cli_program_preloads(const char *program)
+cli_status cli_program_check_preload(const char *program)
 {
     char text[CLI_PRELOAD_TEXT];
     cli_preload answer = cli_program_examine(program, text);
-    if (answer == CLI_PRELOAD_NOT || answer == CLI_PRELOAD_STARTED)
-        (void)cli_say(CLI_NOT_LINKED, "--attach: %s", text);
-    return answer == CLI_PRELOAD_NOT ? CLI_NOT_LINKED : CLI_OK;
+    if (answer == CLI_PRELOAD_NEVER || answer == CLI_PRELOAD_STARTED_ONLY)
+        (void)cli_print_message(CLI_NOT_LINKED, "--attach: %s", text);
+    return answer == CLI_PRELOAD_NEVER ? CLI_NOT_LINKED : CLI_OK;
 }

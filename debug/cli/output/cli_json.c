@@ -5,13 +5,13 @@
 #include "debug/files/json.h"
 #include "exits.h"
 
-const char *cli_text(const cJSON *object, const char *name)
+const char *cli_json_text(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
     return text != NULL ? text : "";
 }
 
-double cli_number(const cJSON *object, const char *name)
+double cli_json_number(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
@@ -23,6 +23,6 @@ void cli_json_print(const cJSON *root)
     if (text != NULL)
         printf("%s\n", text);
     else
-        (void)cli_say(CLI_FAILED, "out of host memory for the JSON");
+        (void)cli_print_message(CLI_FAILED, "out of host memory for the JSON");
     cJSON_free(text);
 }

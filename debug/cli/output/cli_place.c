@@ -14,7 +14,7 @@
 
 enum { SHOWN = 10, MOST = 1 << 28 }; /* lines; bytes of a file that is read */
 
-char *cli_path(const char *directory, const char *name)
+char *cli_join_path(const char *directory, const char *name)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s", directory, name) >= 0 ? path : NULL;
@@ -24,44 +24,45 @@ char *cli_path(const char *directory, const char *name)
 static struct {
     char **list;
     size_t count, capacity;
-} made;
+} created_directories;
 
-static void note_made(const char *name)
+static void record_directory(const char *name)
 {
     char *copy = strdup(name);
-    if (copy != NULL && BG__GROW(made.list, made.count, made.capacity, "temporary directories") == BG_OK)
-        made.list[made.count++] = copy;
+    if (copy != NULL && BG__ARRAY_GROW(created_directories.list, created_directories.count,
+                                       created_directories.capacity, "temporary directories") == BG_OK)
+        created_directories.list[created_directories.count++] = copy;
     else
         free(copy); /* it stays where the command is killed */
 }
 
-static void forget_made(const char *name)
+static void forget_directory(const char *name)
 {
-    for (size_t i = 0; i < made.count; i++)
-        if (made.list[i] != NULL && strcmp(made.list[i], name) == 0) {
-            free(made.list[i]);
-            made.list[i] = NULL;
+    for (size_t i = 0; i < created_directories.count; i++)
+        if (created_directories.list[i] != NULL && strcmp(created_directories.list[i], name) == 0) {
+            free(created_directories.list[i]);
+            created_directories.list[i] = NULL;
         }
 }
 
 /* An absolute path: a program may change its directory. */
-char *cli_place_make(void)
+char *cli_temporary_directory_create(void)
 {
     const char *given = getenv("TMPDIR"), *parent = given != NULL && given[0] != '\0' ? given : "/tmp";
-    char *root = realpath(parent, NULL), *name = cli_path(root != NULL ? root : parent, "breakgraph.XXXXXX");
+    char *root = realpath(parent, NULL), *name = cli_join_path(root != NULL ? root : parent, "breakgraph.XXXXXX");
 
     free(root);
     if (name != NULL && mkdtemp(name) != NULL) {
-        note_made(name);
+        record_directory(name);
         return name;
     }
-    (void)cli_say(CLI_FAILED, "no temporary directory can be made (%s): %s; set TMPDIR", name != NULL ? name : "",
-                  strerror(errno));
+    (void)cli_print_message(CLI_FAILED, "no temporary directory can be made (%s): %s; set TMPDIR",
+                            name != NULL ? name : "", strerror(errno));
     free(name);
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
 {
     (void)about;
     (void)type;
@@ -69,30 +70,30 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
-static bool remove_all(const char *directory)
+static bool remove_tree(const char *directory)
 {
-    return nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
+    return nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
 }
 
-void cli_place_remove(const char *directory)
+void cli_temporary_directory_remove(const char *directory)
 {
     if (directory == NULL)
         return;
-    if (!remove_all(directory))
-        (void)cli_say(CLI_FAILED, "%s cannot be removed: %s", directory, strerror(errno));
-    forget_made(directory);
+    if (!remove_tree(directory))
+        (void)cli_print_message(CLI_FAILED, "%s cannot be removed: %s", directory, strerror(errno));
+    forget_directory(directory);
 }
 
-void cli_places_remove(void)
+void cli_temporary_directories_remove(void)
 {
-    for (size_t i = 0; i < made.count; i++)
-        if (made.list[i] != NULL)
-            (void)remove_all(made.list[i]);
+    for (size_t i = 0; i < created_directories.count; i++)
+        if (created_directories.list[i] != NULL)
+            (void)remove_tree(created_directories.list[i]);
 }
 
-bool cli_place_renew(const char *directory)
+bool cli_directory_recreate(const char *directory)
 {
-    cli_place_remove(directory);
+    cli_temporary_directory_remove(directory);
     return mkdir(directory, 0700) == 0;
 }
 
@@ -111,7 +112,7 @@ char *cli_file_read(const char *path, bool links, size_t *bytes)
     return NULL;
 }
 
-bool cli_file_write(const char *path, bg__file_name name, const char *text)
+bool cli_file_write(const char *path, bg__file_origin name, const char *text)
 {
     return bg__file_write_bytes(path, name, text, strlen(text), NULL, 0) == BG_OK;
 }

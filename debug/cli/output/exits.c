@@ -13,19 +13,19 @@ const cli_exit cli_exits[] = {
 };
 const size_t cli_exits_count = sizeof cli_exits / sizeof *cli_exits;
 
-static const char *speaker = "";
+static const char *command_name = "";
 
-void cli_say_for(const char *command)
+void cli_set_command_name(const char *command)
 {
-    speaker = command;
+    command_name = command;
 }
 
-static void print(FILE *out, const char *format, va_list arguments)
+static void print_escaped(FILE *out, const char *format, va_list arguments)
 {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0)
         return;
-    bg__print_text(out, text);
+    bg__print_escaped(out, text);
     free(text);
 }
 
@@ -33,20 +33,20 @@ void cli_print(FILE *out, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print(out, format, arguments);
+    print_escaped(out, format, arguments);
     va_end(arguments);
 }
 
-cli_status cli_say(cli_status status, const char *format, ...)
+cli_status cli_print_message(cli_status status, const char *format, ...)
 {
     char *line = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&line, &bytes);
     va_list arguments;
 
-    fprintf(out != NULL ? out : stderr, "breakgraph%s%s: ", speaker[0] != '\0' ? " " : "", speaker);
+    fprintf(out != NULL ? out : stderr, "breakgraph%s%s: ", command_name[0] != '\0' ? " " : "", command_name);
     va_start(arguments, format);
-    print(out != NULL ? out : stderr, format, arguments);
+    print_escaped(out != NULL ? out : stderr, format, arguments);
     va_end(arguments);
     fputc('\n', out != NULL ? out : stderr);
     /* One write: standard output and other processes may share the file or terminal. */

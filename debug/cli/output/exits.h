@@ -43,11 +43,11 @@ extern const cli_exit cli_exits[];
 extern const size_t cli_exits_count;
 
 /* Prints a line "breakgraph COMMAND: ..." on standard error, in printable characters. Returns status. */
-cli_status cli_say(cli_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Like fprintf, but what others wrote becomes printable, newlines too, as bg__print_text does. */
+cli_status cli_print_message(cli_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Like fprintf, but what others wrote becomes printable, newlines too, as bg__print_escaped does. */
 void cli_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Sets the command that cli_say names. */
-void cli_say_for(const char *command);
+/* Sets the command that cli_print_message names. */
+void cli_set_command_name(const char *command);
 
 /* Whether text on this descriptor may have colours: a terminal, and NO_COLOR is not set. */
 bool cli_is_colored(int descriptor);

@@ -15,15 +15,15 @@ enum { READ_AT_ONCE = 1 << 16, LONGEST_LINE = 1 << 26 };
 
 /* ---- bytes ---- */
 
-static size_t count_of(const cli_bytes *bytes)
+static size_t count_bytes(const cli_byte_buffer *bytes)
 {
     return bytes->end - bytes->first;
 }
 
 /* Makes room for more bytes; false: out of host memory. */
-static bool reserve_output_bytes(cli_bytes *bytes, size_t more)
+static bool reserve_output_bytes(cli_byte_buffer *bytes, size_t more)
 {
-    size_t count = count_of(bytes), room = bytes->room;
+    size_t count = count_bytes(bytes), room = bytes->room;
     char *data;
 
     if (bytes->room - bytes->end >= more)
@@ -42,10 +42,10 @@ static bool reserve_output_bytes(cli_bytes *bytes, size_t more)
     return true;
 }
 
-static void free_output_bytes(cli_bytes *bytes)
+static void free_output_bytes(cli_byte_buffer *bytes)
 {
     free(bytes->data);
-    *bytes = (cli_bytes){0};
+    *bytes = (cli_byte_buffer){0};
 }
 
 static void append_to_sink(cli_sink *sink, const char *data, size_t count)
@@ -53,7 +53,7 @@ static void append_to_sink(cli_sink *sink, const char *data, size_t count)
     if (sink->gone || count == 0)
         return;
     if (!reserve_output_bytes(&sink->bytes, count)) {
-        (void)cli_say(CLI_FAILED, "out of host memory for the output of a rank");
+        (void)cli_print_message(CLI_FAILED, "out of host memory for the output of a rank");
         sink->gone = true;
         return;
     }
@@ -63,22 +63,22 @@ static void append_to_sink(cli_sink *sink, const char *data, size_t count)
 
 /* ---- sinks ---- */
 
-bool cli_sink_waits(const cli_sink *sink)
+bool cli_sink_has_bytes(const cli_sink *sink)
 {
-    return sink->descriptor >= 0 && !sink->gone && count_of(&sink->bytes) > 0;
+    return sink->descriptor >= 0 && !sink->gone && count_bytes(&sink->bytes) > 0;
 }
 
 /* The bytes that a write takes without blocking: PIPE_BUF for a pipe that poll calls writable. */
-static size_t at_once(const cli_sink *sink)
+static size_t nonblocking_bytes(const cli_sink *sink)
 {
     struct stat about;
     bool file = fstat(sink->descriptor, &about) == 0 && S_ISREG(about.st_mode);
-    return file ? count_of(&sink->bytes) : PIPE_BUF;
+    return file ? count_bytes(&sink->bytes) : PIPE_BUF;
 }
 
 void cli_sink_write(cli_sink *sink)
 {
-    size_t count = count_of(&sink->bytes), most = at_once(sink);
+    size_t count = count_bytes(&sink->bytes), most = nonblocking_bytes(sink);
     ssize_t wrote = write(sink->descriptor, sink->bytes.data + sink->bytes.first, count < most ? count : most);
     if (wrote > 0)
         sink->bytes.first += (size_t)wrote;
@@ -98,7 +98,7 @@ void cli_sink_close(cli_sink *sink)
 
 bool cli_source_ready(const cli_source *source)
 {
-    return source->descriptor >= 0 && count_of(&source->sink->bytes) < CLI_SINK_FULL;
+    return source->descriptor >= 0 && count_bytes(&source->sink->bytes) < CLI_SINK_FULL;
 }
 
 void cli_source_close(cli_source *source)
@@ -110,9 +110,9 @@ void cli_source_close(cli_source *source)
 }
 
 /* Forwards the bytes before end as lines; the last line may lack its newline, and gets one. */
-static void pass_on(cli_source *source, size_t end)
+static void forward_lines_before(cli_source *source, size_t end)
 {
-    cli_bytes *bytes = &source->bytes;
+    cli_byte_buffer *bytes = &source->bytes;
     while (bytes->first < end) {
         const char *line = bytes->data + bytes->first, *stop = memchr(line, '\n', end - bytes->first);
         size_t count = stop != NULL ? (size_t)(stop - line) + 1 : end - bytes->first;
@@ -125,22 +125,22 @@ static void pass_on(cli_source *source, size_t end)
 }
 
 /* Forwards the lines that the last count bytes have completed. */
-static void pass_on_lines(cli_source *source, size_t count)
+static void forward_complete_lines(cli_source *source, size_t count)
 {
-    cli_bytes *bytes = &source->bytes;
+    cli_byte_buffer *bytes = &source->bytes;
     const char *stop = memrchr(bytes->data + bytes->end - count, '\n', count);
     if (stop != NULL)
-        pass_on(source, (size_t)(stop - bytes->data) + 1);
-    if (count_of(bytes) >= LONGEST_LINE)
-        pass_on(source, bytes->end);
+        forward_lines_before(source, (size_t)(stop - bytes->data) + 1);
+    if (count_bytes(bytes) >= LONGEST_LINE)
+        forward_lines_before(source, bytes->end);
 }
 
-static bool read_some(cli_source *source, bool *ended)
+static bool read_source(cli_source *source, bool *ended)
 {
     size_t wanted = READ_AT_ONCE;
     ssize_t got;
     if (!reserve_output_bytes(&source->bytes, READ_AT_ONCE)) {
-        (void)cli_say(CLI_FAILED, "out of host memory for a line of a rank");
+        (void)cli_print_message(CLI_FAILED, "out of host memory for a line of a rank");
         *ended = true;
         return false;
     }
@@ -153,10 +153,10 @@ static bool read_some(cli_source *source, bool *ended)
     source->bytes.end += (size_t)got;
     source->left -= source->finishing ? (size_t)got : 0;
     if (source->raw) {
-        append_to_sink(source->sink, source->bytes.data + source->bytes.first, count_of(&source->bytes));
+        append_to_sink(source->sink, source->bytes.data + source->bytes.first, count_bytes(&source->bytes));
         source->bytes.first = source->bytes.end;
     } else {
-        pass_on_lines(source, (size_t)got);
+        forward_complete_lines(source, (size_t)got);
     }
     return true;
 }
@@ -164,14 +164,14 @@ static bool read_some(cli_source *source, bool *ended)
 static void end_source(cli_source *source)
 {
     /* Raw bytes were forwarded already. */
-    pass_on(source, source->bytes.end);
+    forward_lines_before(source, source->bytes.end);
     cli_source_close(source);
 }
 
 void cli_source_read(cli_source *source)
 {
     bool ended = false;
-    if (!read_some(source, &ended) && ended)
+    if (!read_source(source, &ended) && ended)
         end_source(source);
 }
 
@@ -184,7 +184,7 @@ void cli_source_finish(cli_source *source)
         source->left = room > 0 ? (size_t)room : 0;
     }
     /* A process that still writes must not keep the source open: left limits what is read. */
-    while (source->left > 0 && cli_source_ready(source) && read_some(source, &ended))
+    while (source->left > 0 && cli_source_ready(source) && read_source(source, &ended))
         ;
     if (cli_source_ready(source))
         end_source(source);

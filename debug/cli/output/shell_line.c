@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-void cli_shell_word(FILE *out, const char *word)
+void cli_print_shell_word(FILE *out, const char *word)
 {
     bool plain = word[0] != '\0';
     for (const char *c = word; *c != '\0' && plain; c++)
@@ -19,10 +19,10 @@ void cli_shell_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-void cli_shell_words(FILE *out, char *const *words)
+void cli_print_shell_words(FILE *out, char *const *words)
 {
     for (char *const *word = words; *word != NULL; word++) {
         fputs(word > words ? " " : "", out);
-        cli_shell_word(out, *word);
+        cli_print_shell_word(out, *word);
     }
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /* Prints a word, quoted if a shell needs that. */
-void cli_shell_word(FILE *out, const char *word);
+void cli_print_shell_word(FILE *out, const char *word);
 /* Prints words, ended by NULL, separated by blanks. */
-void cli_shell_words(FILE *out, char *const *words);
+void cli_print_shell_words(FILE *out, char *const *words);
 
 #endif

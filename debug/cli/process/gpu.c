@@ -14,7 +14,7 @@ typedef struct driver {
     int (*attribute)(int *value, int attribute, int device);
 } driver;
 
-static bool none(cli_gpu *gpu, const char *why, int error)
+static bool set_missing_gpu(cli_gpu *gpu, const char *why, int error)
 {
     gpu->missing = why;
     gpu->error = error;
@@ -41,19 +41,19 @@ bool cli_gpu_find(cli_gpu *gpu)
 
     memset(gpu, 0, sizeof *gpu);
     if (library == NULL)
-        return none(gpu, "no driver: libcuda.so.1 cannot be loaded", 0);
+        return set_missing_gpu(gpu, "no driver: libcuda.so.1 cannot be loaded", 0);
     if (!load_driver(library, &driver))
-        return none(gpu, "libcuda.so.1 is not a CUDA driver", 0);
+        return set_missing_gpu(gpu, "libcuda.so.1 is not a CUDA driver", 0);
     if ((error = driver.init(0)) != 0)
-        return none(gpu, "cuInit failed", error);
+        return set_missing_gpu(gpu, "cuInit failed", error);
     if ((error = driver.version(&gpu->driver_version)) != 0)
-        return none(gpu, "the driver does not report its version", error);
+        return set_missing_gpu(gpu, "the driver does not report its version", error);
     if ((error = driver.count(&gpu->count)) != 0 || gpu->count == 0)
-        return none(gpu, "the driver finds no GPU (cuDeviceGetCount)", error);
+        return set_missing_gpu(gpu, "the driver finds no GPU (cuDeviceGetCount)", error);
     if ((error = driver.get(&device, 0)) != 0 || (error = driver.name(gpu->name, sizeof gpu->name, device)) != 0 ||
         (error = driver.attribute(&major, CAPABILITY_MAJOR, device)) != 0 ||
         (error = driver.attribute(&minor, CAPABILITY_MINOR, device)) != 0)
-        return none(gpu, "name and compute capability of GPU 0 cannot be read", error);
+        return set_missing_gpu(gpu, "name and compute capability of GPU 0 cannot be read", error);
     gpu->capability = major * 10 + minor;
     return true;
 }

@@ -17,19 +17,19 @@
 #include "strays.h"
 
 /* A message of the keeper to the command. */
-typedef struct report {
+typedef struct supervisor_message {
     enum { STARTED, UNSTARTED, ENDED, LEFT } what;
     pid_t pid;     /* STARTED, LEFT */
     int code;      /* UNSTARTED: errno; ENDED: exit status or signal */
     bool killed;   /* ENDED, by a signal */
     bool refused;  /* LEFT: another user's */
     char name[16]; /* LEFT */
-} report;
+} supervisor_message;
 
 /* ---- in the child, before exec ---- */
 
 /* Replaces the descriptor by the stream that is given, else by the file; creates an output file. Returns an errno. */
-static int redirect(const int *streams, const char *path, int descriptor)
+static int redirect_stream(const int *streams, const char *path, int descriptor)
 {
     int from = streams != NULL ? streams[descriptor] : -1;
     if (from < 0 && path == NULL)
@@ -40,15 +40,15 @@ static int redirect(const int *streams, const char *path, int descriptor)
 }
 
 /* Output and errors may go into one file. */
-static int redirect_all(const cli_child *child)
+static int redirect_streams(const cli_child *child)
 {
     bool one = child->output != NULL && child->errors != NULL && strcmp(child->output, child->errors) == 0;
-    int error = redirect(child->streams, child->input, STDIN_FILENO);
+    int error = redirect_stream(child->streams, child->input, STDIN_FILENO);
     if (error == 0)
-        error = redirect(child->streams, child->output, STDOUT_FILENO);
+        error = redirect_stream(child->streams, child->output, STDOUT_FILENO);
     if (error == 0 && one)
         return dup2(STDOUT_FILENO, STDERR_FILENO) >= 0 ? 0 : errno;
-    return error == 0 ? redirect(child->streams, child->errors, STDERR_FILENO) : error;
+    return error == 0 ? redirect_stream(child->streams, child->errors, STDERR_FILENO) : error;
 }
 
 static int set_environment(const char *const *set)
@@ -74,7 +74,7 @@ static void exec_child(const cli_child *child, pid_t keeper, const int begin[2],
     if (read(begin[0], &nothing, 1) != 0)
         _exit(127);
     cli_signals_restore();
-    error = redirect_all(child);
+    error = redirect_streams(child);
     if (error == 0)
         error = set_environment(child->set);
     if (error == 0 && child->prepare != NULL)
@@ -97,7 +97,7 @@ static void leave_group(pid_t program, bool apart)
     (void)setpgid(0, 0);
     if (apart)
         (void)setpgid(program, program); /* keeper and program both do it, whichever runs first */
-    cli_signals_give(apart ? 0 : program);
+    cli_signals_forward_pending(apart ? 0 : program);
 }
 
 /* Returns -1 with errno if it fails. The program runs once the keeper has left the command's group: a signal that the
@@ -125,7 +125,7 @@ static pid_t start_program(const cli_child *child)
     return error == 0 ? pid : -1;
 }
 
-static void send(int reports, const report *what)
+static void send_message(int reports, const supervisor_message *what)
 {
     ssize_t wrote = write(reports, what, sizeof *what);
     (void)wrote; /* the command may be gone */
@@ -133,12 +133,12 @@ static void send(int reports, const report *what)
 
 /* Closes what the keeper has inherited, so that it keeps no output or pipe of a rank open. Its own pipes become 0 and
  * 1, the pipe of signals becomes 2. */
-static void close_others(int held, int reports)
+static void close_other_descriptors(int held, int reports)
 {
     long most = sysconf(_SC_OPEN_MAX);
     (void)dup2(held, STDIN_FILENO);
     (void)dup2(reports, STDOUT_FILENO);
-    cli_signals_move(STDERR_FILENO);
+    cli_signals_move_pipe(STDERR_FILENO);
     if (close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
         for (int descriptor = STDERR_FILENO + 1; descriptor < most; descriptor++)
             (void)close(descriptor);
@@ -146,14 +146,14 @@ static void close_others(int held, int reports)
 
 /* Reports the end of the program, and reaps all other children. The program is not reaped: so its process id, which is
  * its group's, too, is not reused. */
-static bool look_for_end(pid_t program)
+static bool reap_children(pid_t program)
 {
     siginfo_t info = {0};
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-        report ended = {.what = ENDED, .code = info.si_status, .killed = info.si_code != CLD_EXITED};
+        supervisor_message ended = {.what = ENDED, .code = info.si_status, .killed = info.si_code != CLD_EXITED};
         if (info.si_pid == program) {
-            send(STDOUT_FILENO, &ended);
-            cli_signals_note(SIGCHLD);
+            send_message(STDOUT_FILENO, &ended);
+            cli_signals_enqueue(SIGCHLD);
             return true;
         }
         (void)waitpid(info.si_pid, NULL, 0);
@@ -174,62 +174,63 @@ static void read_process_name(pid_t pid, char name[16])
         (void)fclose(file);
 }
 
-static void tell_left(const void *user, pid_t pid, bool refused)
+static void send_survivor(const void *user, pid_t pid, bool refused)
 {
-    report left = {.what = LEFT, .pid = pid, .refused = refused};
+    supervisor_message left = {.what = LEFT, .pid = pid, .refused = refused};
     (void)user;
     read_process_name(pid, left.name);
-    send(STDOUT_FILENO, &left);
+    send_message(STDOUT_FILENO, &left);
 }
 
 /* Does not return. */
-static void keep_child(const cli_child *child, int held, int reports)
+static void run_supervisor(const cli_child *child, int held, int reports)
 {
     bool ended = false;
     char released;
     pid_t program;
 
-    cli_strays_adopt();
+    cli_orphans_adopt();
     program = start_program(child);
-    send(reports, &(report){.what = program > 0 ? STARTED : UNSTARTED, .pid = program, .code = errno});
+    send_message(reports,
+                 &(supervisor_message){.what = program > 0 ? STARTED : UNSTARTED, .pid = program, .code = errno});
     if (program < 0)
         _exit(0);
     (void)prctl(PR_SET_NAME, "keeper");
-    close_others(held, reports);
+    close_other_descriptors(held, reports);
     do
-        ended = ended || look_for_end(program);
-    while (!cli_signals_poll(STDIN_FILENO));
+        ended = ended || reap_children(program);
+    while (!cli_signals_poll_readable(STDIN_FILENO));
     if (child->apart)
         (void)kill(-program, SIGKILL);
-    cli_strays_end(tell_left, NULL);
+    cli_orphans_kill(send_survivor, NULL);
     if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and cannot remove them itself */
-        cli_places_remove();
+        cli_temporary_directories_remove();
     _exit(0);
 }
 
 /* ---- in the command ---- */
 
 /* Forks the keeper, which uses held[0] and reports[1]. */
-static bool start_keeper(cli_keeper *keeper, const cli_child *child, const int held[2], const int reports[2])
+static bool fork_supervisor(cli_supervisor *keeper, const cli_child *child, const int held[2], const int reports[2])
 {
     (void)fflush(NULL);
-    cli_strays_adopt();
+    cli_orphans_adopt();
     keeper->pid = cli_signals_fork();
     if (keeper->pid == 0) {
         (void)close(held[1]);
         (void)close(reports[0]);
-        keep_child(child, held[0], reports[1]);
+        run_supervisor(child, held[0], reports[1]);
     }
     return keeper->pid > 0;
 }
 
-bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
+bool cli_supervisor_start(cli_supervisor *keeper, const cli_child *child)
 {
     int held[2] = {-1, -1}, reports[2] = {-1, -1}, error;
-    report first = {.what = UNSTARTED, .code = ECHILD};
+    supervisor_message first = {.what = UNSTARTED, .code = ECHILD};
 
     keeper->pid = -1;
-    if (pipe2(held, O_CLOEXEC) != 0 || pipe2(reports, O_CLOEXEC) != 0 || !start_keeper(keeper, child, held, reports))
+    if (pipe2(held, O_CLOEXEC) != 0 || pipe2(reports, O_CLOEXEC) != 0 || !fork_supervisor(keeper, child, held, reports))
         first.code = errno;
     keeper->held = held[1];
     keeper->reports = reports[0];
@@ -239,7 +240,8 @@ bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
             (void)close(descriptor);
     }
     if (keeper->pid > 0 && read(keeper->reports, &first, sizeof first) != sizeof first)
-        first = (report){.what = STARTED, .pid = keeper->pid}; /* the program killed the keeper before its report */
+        first = (supervisor_message){.what = STARTED,
+                                     .pid = keeper->pid}; /* the program killed the keeper before its report */
     keeper->program = first.pid;
     if (first.what == STARTED)
         return fcntl(keeper->reports, F_SETFL, O_NONBLOCK) == 0;
@@ -254,41 +256,41 @@ bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
     return false;
 }
 
-bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end)
+bool cli_supervisor_poll_end(const cli_supervisor *keeper, cli_end *end)
 {
-    report ended;
+    supervisor_message ended;
     ssize_t got = read(keeper->reports, &ended, sizeof ended);
     if (got < 0)
         return false;
     if (got != sizeof ended) /* the keeper was killed, and the program with it (PR_SET_PDEATHSIG) */
-        ended = (report){.code = SIGKILL, .killed = true};
+        ended = (supervisor_message){.code = SIGKILL, .killed = true};
     end->how = ended.killed ? CLI_KILLED : CLI_EXITED;
     end->code = ended.code;
     return true;
 }
 
-void cli_keeper_release(cli_keeper *keeper)
+void cli_supervisor_kill_all(cli_supervisor *keeper)
 {
     ssize_t wrote = write(keeper->held, "", 1);
     (void)wrote; /* the keeper may be gone */
     (void)close(keeper->held);
 }
 
-static void say_left(const report *left, const char *program)
+static void print_survivor(const supervisor_message *left, const char *program)
 {
     const char *why = left->refused ? "it is another user's" : "it is still there after 10 s";
-    (void)cli_say(CLI_OK, "process %ld (%s), left running by '%s', cannot be ended: %s; end it yourself",
-                  (long)left->pid, left->name, program, why);
+    (void)cli_print_message(CLI_OK, "process %ld (%s), left running by '%s', cannot be ended: %s; end it yourself",
+                            (long)left->pid, left->name, program, why);
 }
 
-bool cli_keeper_close(cli_keeper *keeper, const char *program)
+bool cli_supervisor_wait(cli_supervisor *keeper, const char *program)
 {
-    report left;
+    supervisor_message left;
     int status = 0;
     (void)fcntl(keeper->reports, F_SETFL, 0);
     while (read(keeper->reports, &left, sizeof left) == sizeof left)
         if (left.what == LEFT)
-            say_left(&left, program);
+            print_survivor(&left, program);
     (void)close(keeper->reports);
     return waitpid(keeper->pid, &status, 0) == keeper->pid && status == 0;
 }

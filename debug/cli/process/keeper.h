@@ -17,34 +17,34 @@ typedef struct cli_child {
     int (*prepare)(const void *user); /* NULL, or called in the child to set its environment; returns an errno */
     const void *user;
     bool apart;  /* in a process group of its own */
-    bool passes; /* signals to the command go to the program, and do not end it; needs cli_signals_hold_all */
+    bool passes; /* signals to the command go to the program, and do not end it; needs cli_signals_catch_all */
 } cli_child;
 
-typedef enum cli_how { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED, CLI_UNSTARTED } cli_how;
+typedef enum cli_end_reason { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED, CLI_UNSTARTED } cli_end_reason;
 
 typedef struct cli_end {
-    cli_how how;
-    int code; /* exit status, signal, none, none, errno: in the order of cli_how */
+    cli_end_reason how;
+    int code; /* exit status, signal, none, none, errno: in the order of cli_end_reason */
     double seconds;
     int rank; /* the rank that ended, if several were started */
 } cli_end;
 
-typedef struct cli_keeper {
-    pid_t pid, program; /* program: a process id that is not reused before cli_keeper_close */
+typedef struct cli_supervisor {
+    pid_t pid, program; /* program: a process id that is not reused before cli_supervisor_wait */
     int held;           /* a pipe: when it is closed, the keeper ends all processes */
     int reports;
-} cli_keeper;
+} cli_supervisor;
 
-/* Call it after cli_signals_hold; a signal to the keeper counts as one to the command. false with errno: the program
+/* Call it after cli_signals_catch; a signal to the keeper counts as one to the command. false with errno: the program
  * has not started. */
-bool cli_keeper_start(cli_keeper *keeper, const cli_child *child);
+bool cli_supervisor_start(cli_supervisor *keeper, const cli_child *child);
 /* Returns true once, when the program has ended, and sets how and code. The end also wakes cli_signals_wait. */
-bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end);
+bool cli_supervisor_poll_end(const cli_supervisor *keeper, cli_end *end);
 /* Tells the keeper to kill the program, its process group if it is apart, and all processes that it has left
  * running. */
-void cli_keeper_release(cli_keeper *keeper);
+void cli_supervisor_kill_all(cli_supervisor *keeper);
 /* Waits for that, and prints which processes still run. false: the keeper itself was killed, and its children may be
  * the command's now. */
-bool cli_keeper_close(cli_keeper *keeper, const char *program);
+bool cli_supervisor_wait(cli_supervisor *keeper, const char *program);
 
 #endif

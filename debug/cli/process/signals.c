@@ -11,88 +11,89 @@
 #include <unistd.h>
 
 /* The last two are caught only where signals are forwarded. */
-static const int held[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
-enum { MOST = sizeof held / sizeof *held, ALWAYS = MOST - 2, FROM_TERMINAL = 0x80 };
-static int count = ALWAYS;
+static const int caught_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
+enum { MOST = sizeof caught_signals / sizeof *caught_signals, ALWAYS = MOST - 2, FROM_TERMINAL = 0x80 };
+static int caught_count = ALWAYS;
 
-static int ends[2] = {-1, -1};
-static struct sigaction before[MOST], before_pipe;
+static int pipe_ends[2] = {-1, -1};
+static struct sigaction actions_before[MOST], pipe_action_before;
 static sigset_t mask_before;
 
-double cli_now(void)
+double cli_monotonic_seconds(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void note_byte(int byte)
+static void enqueue_byte(int byte)
 {
     int error = errno;
     unsigned char noted = (unsigned char)byte;
-    ssize_t wrote = write(ends[1], &noted, 1);
+    ssize_t wrote = write(pipe_ends[1], &noted, 1);
     (void)wrote; /* the pipe is full: thousands of signals are queued */
     errno = error;
 }
 
-void cli_signals_note(int signal)
+void cli_signals_enqueue(int signal)
 {
-    note_byte(signal);
+    enqueue_byte(signal);
 }
 
 /* The kernel itself sends the signals of a terminal's keys. */
-static void handle(int signal, siginfo_t *info, void *context)
+static void handle_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
-    note_byte(signal | (info->si_code == SI_KERNEL ? FROM_TERMINAL : 0));
+    enqueue_byte(signal | (info->si_code == SI_KERNEL ? FROM_TERMINAL : 0));
 }
 
-static void hold(int signal, struct sigaction *old)
+static void catch_signal(int signal, struct sigaction *old)
 {
-    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_RESTART | SA_NOCLDSTOP | SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = handle_signal, .sa_flags = SA_RESTART | SA_NOCLDSTOP | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     (void)sigaction(signal, &action, old);
 }
 
-static void ignore(int signal, struct sigaction *old)
+static void ignore_signal(int signal, struct sigaction *old)
 {
     struct sigaction action = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     (void)sigaction(signal, &action, old);
 }
 
-cli_status cli_signals_hold(void)
+cli_status cli_signals_catch(void)
 {
     sigset_t freed;
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return cli_say(CLI_FAILED, "the pipe for signals cannot be created: %s", strerror(errno));
+    if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return cli_print_message(CLI_FAILED, "the pipe for signals cannot be created: %s", strerror(errno));
     sigemptyset(&freed);
-    for (int i = 0; i < count; i++) {
-        hold(held[i], &before[i]);
-        if ((held[i] == SIGQUIT || held[i] == SIGHUP) && before[i].sa_handler == SIG_IGN) /* nohup */
-            ignore(held[i], NULL);
-        sigaddset(&freed, held[i]);
+    for (int i = 0; i < caught_count; i++) {
+        catch_signal(caught_signals[i], &actions_before[i]);
+        if ((caught_signals[i] == SIGQUIT || caught_signals[i] == SIGHUP) &&
+            actions_before[i].sa_handler == SIG_IGN) /* nohup */
+            ignore_signal(caught_signals[i], NULL);
+        sigaddset(&freed, caught_signals[i]);
     }
-    ignore(SIGPIPE, &before_pipe);
+    ignore_signal(SIGPIPE, &pipe_action_before);
     (void)sigprocmask(SIG_UNBLOCK, &freed, &mask_before);
     return CLI_OK;
 }
 
-cli_status cli_signals_hold_all(void)
+cli_status cli_signals_catch_all(void)
 {
-    count = MOST;
-    return cli_signals_hold();
+    caught_count = MOST;
+    return cli_signals_catch();
 }
 
 int cli_signals_descriptor(void)
 {
-    return ends[0];
+    return pipe_ends[0];
 }
 
-int cli_signals_next(bool *terminal)
+int cli_signals_pop(bool *terminal)
 {
     unsigned char byte = 0;
-    if (read(ends[0], &byte, 1) != 1)
+    if (read(pipe_ends[0], &byte, 1) != 1)
         byte = 0;
     if (terminal != NULL)
         *terminal = (byte & FROM_TERMINAL) != 0;
@@ -101,7 +102,7 @@ int cli_signals_next(bool *terminal)
 
 void cli_signals_wait(double seconds)
 {
-    struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+    struct pollfd polled = {.fd = pipe_ends[0], .events = POLLIN};
     int milliseconds = seconds < 0 ? -1 : (int)((seconds < 1e6 ? seconds : 1e6) * 1000) + 1;
     (void)poll(&polled, 1, milliseconds);
 }
@@ -122,38 +123,38 @@ pid_t cli_signals_fork(void)
     return pid;
 }
 
-void cli_signals_give(pid_t pid)
+void cli_signals_forward_pending(pid_t pid)
 {
     const struct timespec now = {0};
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < caught_count; i++) {
         sigset_t one;
         sigemptyset(&one);
-        sigaddset(&one, held[i]);
-        if (held[i] != SIGCHLD && sigtimedwait(&one, NULL, &now) == held[i] && pid > 0)
-            (void)kill(pid, held[i]);
+        sigaddset(&one, caught_signals[i]);
+        if (caught_signals[i] != SIGCHLD && sigtimedwait(&one, NULL, &now) == caught_signals[i] && pid > 0)
+            (void)kill(pid, caught_signals[i]);
     }
 }
 
-void cli_signals_move(int descriptor)
+void cli_signals_move_pipe(int descriptor)
 {
-    (void)dup2(ends[1], descriptor);
-    ends[1] = descriptor;
+    (void)dup2(pipe_ends[1], descriptor);
+    pipe_ends[1] = descriptor;
 }
 
-bool cli_signals_poll(int descriptor)
+bool cli_signals_poll_readable(int descriptor)
 {
     struct pollfd polled = {.fd = descriptor, .events = POLLIN};
     sigset_t mask;
     sigfillset(&mask);
-    for (int i = 0; i < count; i++)
-        sigdelset(&mask, held[i]);
+    for (int i = 0; i < caught_count; i++)
+        sigdelset(&mask, caught_signals[i]);
     return ppoll(&polled, 1, NULL, &mask) > 0;
 }
 
 void cli_signals_restore(void)
 {
-    for (int i = 0; i < count; i++)
-        (void)sigaction(held[i], &before[i], NULL);
-    (void)sigaction(SIGPIPE, &before_pipe, NULL);
+    for (int i = 0; i < caught_count; i++)
+        (void)sigaction(caught_signals[i], &actions_before[i], NULL);
+    (void)sigaction(SIGPIPE, &pipe_action_before, NULL);
     (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }

@@ -12,17 +12,17 @@
 #include "base/grow.h"
 #include "signals.h"
 
-static const double patience = 10; /* seconds: a stray may start others faster than they can be ended */
+static const double patience_seconds = 10; /* seconds: a stray may start others faster than they can be ended */
 enum { NAMED_MOST = 8 };
 
 /* Children that this process had when it became a subreaper. */
-static pid_t *others;
-static size_t other_count, other_capacity;
+static pid_t *spared;
+static size_t spared_count, spared_capacity;
 
-static bool is_other(pid_t pid)
+static bool is_spared(pid_t pid)
 {
-    for (size_t i = 0; i < other_count; i++)
-        if (others[i] == pid)
+    for (size_t i = 0; i < spared_count; i++)
+        if (spared[i] == pid)
             return true;
     return false;
 }
@@ -46,19 +46,19 @@ static bool for_each_child(void (*visit)(void *user, pid_t pid), void *user)
     return true;
 }
 
-static void add_other(void *user, pid_t pid)
+static void add_spared(void *user, pid_t pid)
 {
     (void)user;
-    if (BG__GROW(others, other_count, other_capacity, "processes") == BG_OK)
-        others[other_count++] = pid;
+    if (BG__ARRAY_GROW(spared, spared_count, spared_capacity, "processes") == BG_OK)
+        spared[spared_count++] = pid;
 }
 
-void cli_strays_adopt(void)
+void cli_orphans_adopt(void)
 {
     static pid_t adopter; /* another process after a fork, which inherits no children */
     if (adopter != getpid()) {
-        other_count = 0;
-        (void)for_each_child(add_other, NULL);
+        spared_count = 0;
+        (void)for_each_child(add_spared, NULL);
     }
     adopter = getpid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
@@ -68,16 +68,16 @@ void cli_strays_adopt(void)
 
 typedef struct sweep {
     int reaped, killed, refused;
-    cli_stray_left *left; /* NULL: the sweep kills processes */
+    cli_orphan_visit *left; /* NULL: the sweep kills processes */
     const void *user;
 } sweep;
 
 /* A process id is not reused before its process is reaped, which happens only here: so kill reaches no other
  * process. */
-static void end_one(void *user, pid_t pid)
+static void kill_child(void *user, pid_t pid)
 {
     sweep *s = user;
-    if (is_other(pid))
+    if (is_spared(pid))
         return;
     if (waitpid(pid, NULL, WNOHANG) == pid)
         s->reaped++;
@@ -87,10 +87,10 @@ static void end_one(void *user, pid_t pid)
         s->refused++;
 }
 
-static void name_one(void *user, pid_t pid)
+static void visit_survivor(void *user, pid_t pid)
 {
     sweep *s = user;
-    if (is_other(pid) || s->killed + s->refused >= NAMED_MOST || waitpid(pid, NULL, WNOHANG) == pid)
+    if (is_spared(pid) || s->killed + s->refused >= NAMED_MOST || waitpid(pid, NULL, WNOHANG) == pid)
         return;
     bool refused = kill(pid, 0) != 0;
     s->killed += !refused;
@@ -106,7 +106,7 @@ static bool has_children(void)
 
 /* Waits until a child has ended, or seconds are over. SIGCHLD is blocked here, but a library's thread may receive it,
  * so the wait is short. */
-static void wait_for_one(const sigset_t *ends, double seconds)
+static void wait_for_child(const sigset_t *ends, double seconds)
 {
     const double most = 0.05;
     const struct timespec wait = {.tv_nsec = (long)((seconds < most ? seconds : most) * 1e9)};
@@ -114,31 +114,31 @@ static void wait_for_one(const sigset_t *ends, double seconds)
 }
 
 /* false: no child is left that can be killed. */
-static bool end_some(const sigset_t *ends, double left)
+static bool kill_children(const sigset_t *ends, double left)
 {
     sweep s = {0};
-    if (!for_each_child(end_one, &s))
+    if (!for_each_child(kill_child, &s))
         return false;
     if (s.reaped > 0)
         return true; /* its children are children of this process now */
     if (s.killed > 0)
-        wait_for_one(ends, left);
+        wait_for_child(ends, left);
     /* The list may lack some while others end (man 5 proc). */
-    return s.killed > 0 || (s.refused == 0 && other_count == 0 && has_children());
+    return s.killed > 0 || (s.refused == 0 && spared_count == 0 && has_children());
 }
 
-void cli_strays_end(cli_stray_left *left, const void *user)
+void cli_orphans_kill(cli_orphan_visit *left, const void *user)
 {
-    double end = cli_now() + patience, now = cli_now();
+    double end = cli_monotonic_seconds() + patience_seconds, now = cli_monotonic_seconds();
     sweep s = {.left = left, .user = user};
     sigset_t ends, mask;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &ends, &mask);
-    while (now < end && end_some(&ends, end - now))
-        now = cli_now();
+    while (now < end && kill_children(&ends, end - now))
+        now = cli_monotonic_seconds();
     if (left != NULL)
-        (void)for_each_child(name_one, &s);
+        (void)for_each_child(visit_survivor, &s);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
 }

@@ -32,10 +32,10 @@ const cli_flag cli_job_flags[] = {
 /* ---- devices ---- */
 
 /* The host device has as many devices as HOSTCUDA_DEVICES says; a value of the user stays. */
-static cli_status show_devices(const char *count)
+static cli_status set_host_devices(const char *count)
 {
     if (strcmp(bg_device_kind(), "host") == 0 && setenv("HOSTCUDA_DEVICES", count, 0) != 0)
-        return cli_say(CLI_FAILED, "HOSTCUDA_DEVICES cannot be set: %s", strerror(errno));
+        return cli_print_message(CLI_FAILED, "HOSTCUDA_DEVICES cannot be set: %s", strerror(errno));
     return CLI_OK;
 }
 
@@ -75,36 +75,37 @@ static cli_status check_devices(int count)
 {
     device_count found = {0};
     if (!count_devices(&found))
-        return cli_say(CLI_FAILED, "the process that counts devices gave no answer: %s", strerror(errno));
+        return cli_print_message(CLI_FAILED, "the process that counts devices gave no answer: %s", strerror(errno));
     if (found.error != cudaSuccess)
-        return cli_say(CLI_USAGE,
-                       "--ranks=%d needs %d device%s, and there is none (%s); --oversubscribe starts the ranks anyway",
-                       count, count, count == 1 ? "" : "s", cudaGetErrorName(found.error));
+        return cli_print_message(
+            CLI_USAGE, "--ranks=%d needs %d device%s, and there is none (%s); --oversubscribe starts the ranks anyway",
+            count, count, count == 1 ? "" : "s", cudaGetErrorName(found.error));
     if (found.devices < count)
-        return cli_say(CLI_USAGE,
-                       "--ranks=%d needs %d device%s, and there %s %d; --oversubscribe lets ranks share a device",
-                       count, count, count == 1 ? "" : "s", found.devices == 1 ? "is" : "are", found.devices);
+        return cli_print_message(
+            CLI_USAGE, "--ranks=%d needs %d device%s, and there %s %d; --oversubscribe lets ranks share a device",
+            count, count, count == 1 ? "" : "s", found.devices == 1 ? "is" : "are", found.devices);
     return CLI_OK;
 }
 
 cli_status cli_job_read(const cli_arguments *arguments, int *count)
 {
-    const char *value = cli_value(arguments, "--ranks");
-    bool oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
+    const char *value = cli_given_value(arguments, "--ranks");
+    bool oversubscribe = cli_given_value(arguments, "--oversubscribe") != NULL;
     char *end = NULL;
     long number = value != NULL ? strtol(value, &end, 10) : 0;
     cli_status status;
 
     *count = (int)number;
     if (value == NULL)
-        return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe needs --ranks") : CLI_OK;
+        return oversubscribe ? cli_print_message(CLI_USAGE, "--oversubscribe needs --ranks") : CLI_OK;
     if (end == value || *end != '\0' || number < 1 || number > CLI_RANKS_MOST)
-        return cli_say(CLI_USAGE, "'--ranks=%s': allowed are whole numbers from 1 to %d", value, CLI_RANKS_MOST);
+        return cli_print_message(CLI_USAGE, "'--ranks=%s': allowed are whole numbers from 1 to %d", value,
+                                 CLI_RANKS_MOST);
     for (size_t i = 0; i < arguments->count; i++)
         if (strncmp(arguments->given[i].value, "BG_RANKS_BIND=", 14) == 0)
-            return cli_say(CLI_USAGE,
-                           "BG_RANKS_BIND is for ranks of several machines; those of --ranks meet on loopback");
-    status = show_devices(value);
+            return cli_print_message(
+                CLI_USAGE, "BG_RANKS_BIND is for ranks of several machines; those of --ranks meet on loopback");
+    status = set_host_devices(value);
     return status == CLI_OK && !oversubscribe ? check_devices(*count) : status;
 }
 
@@ -112,7 +113,7 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
 
 /* With SO_REUSEADDR on both sides rank 0 may listen on the port, as this socket is bound to it and does not listen (man
  * 7 socket). Every other user may do so, too: so ranks of breakgraph use the socket in a private directory instead. */
-static bool hold_port(cli_job *job)
+static bool reserve_port(cli_job *job)
 {
     const int on = 1;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -128,13 +129,13 @@ static bool hold_port(cli_job *job)
 }
 
 /* The length of a socket's path is limited; if the directory's name is too long, the ranks use the port. */
-static bool make_socket(cli_job *job)
+static bool create_socket_path(cli_job *job)
 {
     const struct sockaddr_un *address = NULL;
-    job->directory = cli_place_make();
+    job->directory = cli_temporary_directory_create();
     if (job->directory == NULL)
         return false;
-    job->socket = cli_path(job->directory, "ranks");
+    job->socket = cli_join_path(job->directory, "ranks");
     if (job->socket != NULL && strlen(job->socket) >= sizeof address->sun_path) {
         free(job->socket);
         job->socket = NULL;
@@ -143,23 +144,23 @@ static bool make_socket(cli_job *job)
     return job->socket != NULL;
 }
 
-bool cli_job_make(cli_job *job, int count)
+bool cli_job_create(cli_job *job, int count)
 {
     unsigned char random[sizeof job->token / 2];
     *job = (cli_job){.count = count, .held = -1};
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !hold_port(job) || !make_socket(job))
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !reserve_port(job) || !create_socket_path(job))
         return false;
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(job->token + 2 * i, 3, "%02x", random[i]);
     return true;
 }
 
-void cli_job_end(cli_job *job)
+void cli_job_destroy(cli_job *job)
 {
     if (job->held >= 0)
         (void)close(job->held);
     job->held = -1;
-    cli_place_remove(job->directory);
+    cli_temporary_directory_remove(job->directory);
     free(job->directory);
     free(job->socket);
     job->directory = job->socket = NULL;
@@ -167,14 +168,14 @@ void cli_job_end(cli_job *job)
 
 /* ---- in a rank ---- */
 
-static int set_number(const char *name, int value)
+static int set_number_variable(const char *name, int value)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", value);
     return setenv(name, text, 1);
 }
 
-char *cli_job_file(const char *path, int rank)
+char *cli_job_rank_path(const char *path, int rank)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
     bool ends = dot != NULL && dot > path && (slash == NULL || dot > slash + 1);
@@ -183,13 +184,13 @@ char *cli_job_file(const char *path, int rank)
     return asprintf(&own, "%.*s.rank-%d%s", length, path, rank, path + length) >= 0 ? own : NULL;
 }
 
-char *cli_rank_file(const char *directory, int rank, const char *ending)
+char *cli_rank_output_path(const char *directory, int rank, const char *ending)
 {
     char *path = NULL;
     return asprintf(&path, "%s/rank-%d.%s", directory, rank, ending) >= 0 ? path : NULL;
 }
 
-static int set_file(const char *name, int rank)
+static int set_rank_path_variable(const char *name, int rank)
 {
     const char *path = getenv(name);
     char *own;
@@ -197,7 +198,7 @@ static int set_file(const char *name, int rank)
 
     if (path == NULL || path[0] == '\0')
         return 0;
-    own = cli_job_file(path, rank);
+    own = cli_job_rank_path(path, rank);
     if (own == NULL)
         return -1;
     set = setenv(name, own, 1);
@@ -205,16 +206,17 @@ static int set_file(const char *name, int rank)
     return set;
 }
 
-int cli_job_become(const cli_job *job, int rank)
+int cli_job_set_environment(const cli_job *job, int rank)
 {
-    bool set = set_number("RANK", rank) == 0 && set_number("WORLD_SIZE", job->count) == 0 &&
-               set_number("LOCAL_RANK", rank) == 0 && set_number("LOCAL_WORLD_SIZE", job->count) == 0 &&
-               set_number("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
+    bool set = set_number_variable("RANK", rank) == 0 && set_number_variable("WORLD_SIZE", job->count) == 0 &&
+               set_number_variable("LOCAL_RANK", rank) == 0 &&
+               set_number_variable("LOCAL_WORLD_SIZE", job->count) == 0 &&
+               set_number_variable("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
                setenv("BG_RANKS_TOKEN", job->token, 1) == 0 &&
                (job->socket != NULL ? setenv("BG_RANKS_SOCKET", job->socket, 1) : unsetenv("BG_RANKS_SOCKET")) == 0 &&
                unsetenv("BG_RANKS_BIND") == 0 &&     /* all ranks are on this machine */
                unsetenv("TORCHELASTIC_RUN_ID") == 0; /* of a torchrun that started this: its ranks use the next port */
     if (set && job->count > 1)
-        set = set_file("BG_TRACE", rank) == 0 && set_file("BG_STEP_DUMP", rank) == 0;
+        set = set_rank_path_variable("BG_TRACE", rank) == 0 && set_rank_path_variable("BG_STEP_DUMP", rank) == 0;
     return set ? 0 : errno;
 }

@@ -22,16 +22,16 @@ extern const cli_flag cli_job_flags[];
  * and --oversubscribe is not given. */
 cli_status cli_job_read(const cli_arguments *arguments, int *count);
 
-/* false with errno. Call cli_job_end also after a failure. */
-bool cli_job_make(cli_job *job, int count);
-void cli_job_end(cli_job *job);
+/* false with errno. Call cli_job_destroy also after a failure. */
+bool cli_job_create(cli_job *job, int count);
+void cli_job_destroy(cli_job *job);
 /* Sets the variables of one rank in this process's environment. Returns an errno. */
-int cli_job_become(const cli_job *job, int rank);
+int cli_job_set_environment(const cli_job *job, int rank);
 
 /* The file of one rank, as ranks would overwrite one another's: "trace.rank-1.json" for "trace.json". The caller frees
  * it. NULL: out of host memory. */
-char *cli_job_file(const char *path, int rank);
+char *cli_job_rank_path(const char *path, int rank);
 /* "DIR/rank-N.ENDING", which the caller frees. NULL: out of host memory. */
-char *cli_rank_file(const char *directory, int rank, const char *ending);
+char *cli_rank_output_path(const char *directory, int rank, const char *ending);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct cli_ranks_end {
     char still[256]; /* TIMED_OUT: the ranks that still ran, "0, 2" */
 } cli_ranks_end;
 
-/* Runs all ranks. Call it after cli_signals_hold. If several ranks fail at once, or within patience, a signal counts
+/* Runs all ranks. Call it after cli_signals_catch. If several ranks fail at once, or within patience, a signal counts
  * before an exit status, and status 125 (no verdict) counts last. */
 void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end);
 

@@ -35,13 +35,13 @@ static cli_source *add_source(cli_group *g, int descriptor, cli_sink *sink)
 }
 
 /* If standard output and errors are one file, they share a sink: two would cut each other's lines. */
-static cli_sink *sink_of(cli_group *g, int stream)
+static cli_sink *choose_sink(cli_group *g, int stream)
 {
     bool same = stream == STDERR_FILENO && is_same_file(STDOUT_FILENO, STDERR_FILENO);
     return &g->sinks[stream == STDOUT_FILENO || same ? CLI_SINK_OUTPUT : CLI_SINK_ERRORS];
 }
 
-static void name(cli_source *source, const cli_ranks *plan, int rank, int stream)
+static void set_prefix(cli_source *source, const cli_ranks *plan, int rank, int stream)
 {
     static const int colors[] = {36, 33, 35, 32, 34, 31};
     source->raw = !plan->prefix && plan->count == 1;
@@ -58,7 +58,7 @@ static bool add_pipe(cli_group *g, int stream, int *end)
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    name(add_source(g, ends[0], sink_of(g, stream)), g->plan, g->started, stream);
+    set_prefix(add_source(g, ends[0], choose_sink(g, stream)), g->plan, g->started, stream);
     *end = ends[1];
     return true;
 }
@@ -81,15 +81,15 @@ static bool add_terminal(cli_group *g, int *end)
 
 /* ---- a rank ---- */
 
-typedef struct place_in_job {
+typedef struct rank_in_job {
     const cli_job *job;
     int rank;
-} place_in_job;
+} rank_in_job;
 
-static int exec_rank(const void *user)
+static int set_rank_environment(const void *user)
 {
-    const place_in_job *place = user;
-    return cli_job_become(place->job, place->rank);
+    const rank_in_job *place = user;
+    return cli_job_set_environment(place->job, place->rank);
 }
 
 /* Opens the standard streams of the rank; -1: it uses the file in child, or the command's own stream. */
@@ -104,19 +104,19 @@ static bool open_streams(cli_group *g, cli_child *child, int streams[3])
            (child->errors != NULL || add_pipe(g, STDERR_FILENO, &streams[STDERR_FILENO]));
 }
 
-bool cli_group_start(cli_group *g)
+bool cli_group_start_rank(cli_group *g)
 {
     const cli_ranks *plan = g->plan;
-    place_in_job place = {&g->job, g->started};
+    rank_in_job place = {&g->job, g->started};
     int streams[3] = {-1, -1, -1}, error;
-    char *output = plan->output != NULL ? cli_rank_file(plan->output, g->started, "out") : NULL;
-    char *errors = plan->errors != NULL ? cli_rank_file(plan->errors, g->started, "err") : NULL;
+    char *output = plan->output != NULL ? cli_rank_output_path(plan->output, g->started, "out") : NULL;
+    char *errors = plan->errors != NULL ? cli_rank_output_path(plan->errors, g->started, "err") : NULL;
     cli_child child = {.argv = plan->argv,
                        .set = plan->set,
                        .output = output,
                        .errors = errors,
                        .streams = streams,
-                       .prepare = exec_rank,
+                       .prepare = set_rank_environment,
                        .user = &place,
                        .apart = true};
     bool done = false;
@@ -124,7 +124,7 @@ bool cli_group_start(cli_group *g)
     errno = ENOMEM;
     if ((output != NULL || plan->output == NULL) && (errors != NULL || plan->errors == NULL) &&
         open_streams(g, &child, streams))
-        done = cli_keeper_start(&g->keepers[g->started], &child);
+        done = cli_supervisor_start(&g->keepers[g->started], &child);
     error = errno;
     for (int i = 0; i < 3; i++)
         if (streams[i] >= 0)
@@ -144,20 +144,20 @@ void cli_group_signal(const cli_group *g, int signal)
 
 /* ---- what they left ---- */
 
-void cli_group_end(cli_group *g)
+void cli_group_kill(cli_group *g)
 {
     bool kept = true;
     for (int i = 0; i < g->started; i++)
-        cli_keeper_release(&g->keepers[i]);
+        cli_supervisor_kill_all(&g->keepers[i]);
     for (int i = 0; i < g->started; i++)
-        kept = cli_keeper_close(&g->keepers[i], g->plan->argv[0]) && kept;
+        kept = cli_supervisor_wait(&g->keepers[i], g->plan->argv[0]) && kept;
     if (!kept)
-        cli_strays_end(NULL, NULL);
+        cli_orphans_kill(NULL, NULL);
 }
 
 void cli_group_close(cli_group *g)
 {
-    cli_job_end(&g->job);
+    cli_job_destroy(&g->job);
     for (int i = 0; i < g->source_count; i++)
         cli_source_close(&g->sources[i]);
     for (int i = 0; i < CLI_SINKS; i++)

@@ -13,7 +13,7 @@ typedef struct cli_group {
     const cli_ranks *plan;
     cli_job job;
     int started;
-    cli_keeper keepers[CLI_RANKS_MOST];
+    cli_supervisor keepers[CLI_RANKS_MOST];
     cli_sink sinks[CLI_SINKS];
     cli_source sources[CLI_SOURCES_MOST];
     int source_count;
@@ -22,10 +22,10 @@ typedef struct cli_group {
 /* Call it before the first rank is started. */
 void cli_group_open(cli_group *group);
 /* Starts the next rank; false with errno. */
-bool cli_group_start(cli_group *group);
+bool cli_group_start_rank(cli_group *group);
 void cli_group_signal(const cli_group *group, int signal);
 /* Kills what ended ranks have left running, in their process groups and outside of them. */
-void cli_group_end(cli_group *group);
+void cli_group_kill(cli_group *group);
 void cli_group_close(cli_group *group);
 
 #endif

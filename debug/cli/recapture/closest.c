@@ -11,50 +11,51 @@
 /* ---- of one row ------------------------------------------------------------------------------------------------- */
 
 /* A name that the tools have given only says the order: it does not count. */
-uint64_t cli_graph_place(const cli_run_graph *g)
+uint64_t cli_graph_place_hash(const cli_run_graph *g)
 {
     const char *name = strncmp(g->name, "graph#", strlen("graph#")) == 0 ? "" : g->name;
-    uint64_t hash = cli_hash_mix(bg__text_hash(name), bg__text_hash(cli_text(g->row, "file")));
+    uint64_t hash = cli_hash_mix(bg__text_hash(name), bg__text_hash(cli_json_text(g->row, "file")));
 
-    return cli_hash_mix(hash, (uint64_t)cli_number(g->row, "line"));
+    return cli_hash_mix(hash, (uint64_t)cli_json_number(g->row, "line"));
 }
 
-uint64_t cli_node_work(const cJSON *node)
+uint64_t cli_node_operation_hash(const cJSON *node)
 {
-    uint64_t hash = cli_hash_mix(bg__text_hash(cli_text(node, "kind")), bg__text_hash(cli_text(node, "work")));
+    uint64_t hash =
+        cli_hash_mix(bg__text_hash(cli_json_text(node, "kind")), bg__text_hash(cli_json_text(node, "work")));
     return cli_hash_mix(
-        hash, (uint64_t)(cli_number(node, "parent") + 1)); /* in a child graph, the node that has that graph */
+        hash, (uint64_t)(cli_json_number(node, "parent") + 1)); /* in a child graph, the node that has that graph */
 }
 
-long cli_thread_of(const cJSON *row)
+long cli_row_thread(const cJSON *row)
 {
     const cJSON *thread = cJSON_GetObjectItemCaseSensitive(row, "thread");
     return cJSON_IsNumber(thread) ? (long)cJSON_GetNumberValue(thread) : -1;
 }
 
-size_t cli_maker_bytes(const cJSON *owner)
+size_t cli_maker_prefix_bytes(const cJSON *owner)
 {
-    const char *id = cli_text(owner, "id"), *end = strrchr(id, ' ');
-    return cli_thread_of(owner) >= 0 && end != NULL ? (size_t)(end - id) : 0;
+    const char *id = cli_json_text(owner, "id"), *end = strrchr(id, ' ');
+    return cli_row_thread(owner) >= 0 && end != NULL ? (size_t)(end - id) : 0;
 }
 
 bool cli_is_own_memory(const cJSON *graph, const cJSON *owner)
 {
-    return cli_thread_of(owner) >= 0 && cli_thread_of(owner) == cli_thread_of(graph);
+    return cli_row_thread(owner) >= 0 && cli_row_thread(owner) == cli_row_thread(graph);
 }
 
 /* ---- what a graph holds ----------------------------------------------------------------------------------------- */
 
-typedef struct graph_of {
+typedef struct graph_context {
     const cli_run_process *process;
     const cJSON *row;
     bool threads;
-} graph_of;
+} graph_context;
 
 /* Hashes the memory of an address and the offset in it ("@8:3+16" in text), which two runs have in common, unlike the
  * address. A block of an allocator may lie anywhere, and is not hashed. Memory of the graph's own thread is hashed
  * without its number, which depends on what the thread did before. */
-static uint64_t hash_owner(const graph_of *g, unsigned long long owner, unsigned long long offset)
+static uint64_t hash_owner(const graph_context *g, unsigned long long owner, unsigned long long offset)
 {
     const cJSON *row = owner < g->process->owner_count ? g->process->owners[owner] : NULL;
     char id[200];
@@ -62,14 +63,14 @@ static uint64_t hash_owner(const graph_of *g, unsigned long long owner, unsigned
     if (row == NULL || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "pool")))
         return 0;
     if (g->threads && cli_is_own_memory(g->row, row))
-        snprintf(id, sizeof id, "%.*s", (int)cli_maker_bytes(row), cli_text(row, "id"));
+        snprintf(id, sizeof id, "%.*s", (int)cli_maker_prefix_bytes(row), cli_json_text(row, "id"));
     else
-        snprintf(id, sizeof id, "%s", cli_text(row, "id"));
+        snprintf(id, sizeof id, "%s", cli_json_text(row, "id"));
     return cli_hash_mix(bg__text_hash(id), offset);
 }
 
 /* false: out of host memory. */
-static bool hash_value(const graph_of *g, const cJSON *value, uint64_t *hash)
+static bool hash_value(const graph_context *g, const cJSON *value, uint64_t *hash)
 {
     char *text = strdup(cJSON_GetStringValue(value) != NULL ? cJSON_GetStringValue(value) : "");
     char *owners = text != NULL ? strchr(text, '@') : NULL;
@@ -93,19 +94,19 @@ static bool hash_value(const graph_of *g, const cJSON *value, uint64_t *hash)
     return true;
 }
 
-static bool add_hash(cli_held *h, uint64_t hash)
+static bool add_hash(cli_value_hashes *h, uint64_t hash)
 {
-    if (BG__GROW(h->list, h->count, h->capacity, "values") != BG_OK)
+    if (BG__ARRAY_GROW(h->list, h->count, h->capacity, "values") != BG_OK)
         return false;
     h->list[h->count++] = hash;
     return true;
 }
 
-static bool add_node(cli_held *h, const graph_of *g, const cJSON *node, uint64_t place)
+static bool add_node_hashes(cli_value_hashes *h, const graph_context *g, const cJSON *node, uint64_t place)
 {
     const cJSON *value;
-    bool good =
-        add_hash(h, cli_hash_mix(cli_hash_mix(place, cli_node_work(node)), bg__text_hash(cli_text(node, "launch"))));
+    bool good = add_hash(h, cli_hash_mix(cli_hash_mix(place, cli_node_operation_hash(node)),
+                                         bg__text_hash(cli_json_text(node, "launch"))));
 
     cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(node, "values"))
     {
@@ -116,13 +117,13 @@ static bool add_node(cli_held *h, const graph_of *g, const cJSON *node, uint64_t
     return good;
 }
 
-bool cli_held_add(cli_held *held, const cli_run *run, const cli_run_graph *g, bool threads)
+bool cli_value_hashes_add(cli_value_hashes *held, const cli_run_values *run, const cli_run_graph *g, bool threads)
 {
-    const graph_of of = {&run->processes[g->process], g->row, threads};
-    bool good = add_hash(held, cli_graph_place(g));
+    const graph_context of = {&run->processes[g->process], g->row, threads};
+    bool good = add_hash(held, cli_graph_place_hash(g));
 
     for (size_t k = 0; k < g->count && good; k++)
-        good = add_node(held, &of, g->nodes[k], cli_hash_mix(cli_graph_place(g), k));
+        good = add_node_hashes(held, &of, g->nodes[k], cli_hash_mix(cli_graph_place_hash(g), k));
     return good;
 }
 
@@ -132,13 +133,13 @@ static int compare_hashes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void cli_held_sort(cli_held *held)
+void cli_value_hashes_sort(cli_value_hashes *held)
 {
     if (held->count > 0)
         qsort(held->list, held->count, sizeof *held->list, compare_hashes);
 }
 
-void cli_held_free(cli_held *list, size_t count)
+void cli_value_hashes_free(cli_value_hashes *list, size_t count)
 {
     for (size_t i = 0; list != NULL && i < count; i++)
         free(list[i].list);
@@ -147,7 +148,7 @@ void cli_held_free(cli_held *list, size_t count)
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
 
-static size_t count_common(const cli_held *a, const cli_held *b)
+static size_t count_common(const cli_value_hashes *a, const cli_value_hashes *b)
 {
     size_t common = 0;
     for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
@@ -161,20 +162,20 @@ static size_t count_common(const cli_held *a, const cli_held *b)
 
 enum { NO_PAIR = 0 };
 
-static size_t score(const cli_closest *c, const size_t *common, size_t i, size_t k)
+static size_t pair_score(const cli_pairing *c, const size_t *common, size_t i, size_t k)
 {
     if (c->held[0][i].taken || c->held[1][k].taken || (c->may_pair != NULL && !c->may_pair(c->user, i, k)))
         return NO_PAIR;
     return 2 * common[i * c->count[1] + k] + 1 + (c->is_likely != NULL && c->is_likely(c->user, i, k));
 }
 
-static bool find_closest(const cli_closest *c, const size_t *common, size_t *first, size_t *second)
+static bool find_closest(const cli_pairing *c, const size_t *common, size_t *first, size_t *second)
 {
     size_t most = NO_PAIR;
 
     for (size_t i = 0; i < c->count[0]; i++)
         for (size_t k = 0; k < c->count[1]; k++) {
-            const size_t found = score(c, common, i, k);
+            const size_t found = pair_score(c, common, i, k);
             if (found <= most)
                 continue;
             most = found;
@@ -184,7 +185,7 @@ static bool find_closest(const cli_closest *c, const size_t *common, size_t *fir
     return most != NO_PAIR;
 }
 
-bool cli_pair_closest(const cli_closest *c)
+bool cli_pair_closest(const cli_pairing *c)
 {
     size_t *common = calloc(c->count[0] * c->count[1] + 1, sizeof *common), i, k;
 

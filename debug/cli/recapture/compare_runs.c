@@ -35,7 +35,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void cli_keys_sort(cli_difference_keys *keys)
+void cli_difference_keys_sort(cli_difference_keys *keys)
 {
     if (keys->count > 0)
         qsort(keys->list, keys->count, sizeof *keys->list, compare_keys);
@@ -46,7 +46,7 @@ static bool has_key(const cli_difference_keys *keys, const char *key)
     return keys->count > 0 && bsearch(&key, keys->list, keys->count, sizeof *keys->list, compare_keys) != NULL;
 }
 
-void cli_keys_clear(cli_difference_keys *keys)
+void cli_difference_keys_clear(cli_difference_keys *keys)
 {
     for (size_t i = 0; i < keys->count; i++)
         free(keys->list[i]);
@@ -57,13 +57,13 @@ void cli_keys_clear(cli_difference_keys *keys)
 /* ---- findings --------------------------------------------------------------------------------------------------- */
 
 /* The comparison of one pair of graphs. */
-typedef struct comparing {
+typedef struct pair_comparison {
     cli_run_comparison *all;
     cJSON *findings; /* their member "group" is removed at the end */
     cli_node_pair pair;
     size_t node;
     bool lost; /* out of host memory */
-} comparing;
+} pair_comparison;
 
 /* false: out of host memory, and finding is deleted. */
 static bool add_finding(cJSON *list, const char *kind, const char *severity, const cJSON *node, const char *advice,
@@ -72,9 +72,9 @@ static bool add_finding(cJSON *list, const char *kind, const char *severity, con
     cJSON *finding = cJSON_CreateObject();
     if (cJSON_AddStringToObject(finding, "kind", kind) != NULL &&
         cJSON_AddStringToObject(finding, "severity", severity) != NULL &&
-        cJSON_AddStringToObject(finding, "call", cli_text(node, "call")) != NULL &&
-        cJSON_AddStringToObject(finding, "file", cli_text(node, "file")) != NULL &&
-        cJSON_AddNumberToObject(finding, "line", cli_number(node, "line")) != NULL &&
+        cJSON_AddStringToObject(finding, "call", cli_json_text(node, "call")) != NULL &&
+        cJSON_AddStringToObject(finding, "file", cli_json_text(node, "file")) != NULL &&
+        cJSON_AddNumberToObject(finding, "line", cli_json_number(node, "line")) != NULL &&
         cJSON_AddNullToObject(finding, "address") != NULL &&
         cJSON_AddStringToObject(finding, "message", message) != NULL &&
         cJSON_AddStringToObject(finding, "advice", advice) != NULL && cJSON_AddItemToArray(list, finding))
@@ -84,7 +84,7 @@ static bool add_finding(cJSON *list, const char *kind, const char *severity, con
 }
 
 /* Counts a difference, and adds its key. true: equal runs differ in it, too. */
-static bool note_key(comparing *c, const char *what)
+static bool record_key(pair_comparison *c, const char *what)
 {
     cli_run_comparison *all = c->all;
     char *key = NULL;
@@ -95,8 +95,9 @@ static bool note_key(comparing *c, const char *what)
         c->lost = true;
         return false;
     }
-    chance = all->also_unvaried != NULL && has_key(all->also_unvaried, key);
-    if (all->keys == NULL || BG__GROW(all->keys->list, all->keys->count, all->keys->capacity, "differences") != BG_OK) {
+    chance = all->unvaried_keys != NULL && has_key(all->unvaried_keys, key);
+    if (all->keys == NULL ||
+        BG__ARRAY_GROW(all->keys->list, all->keys->count, all->keys->capacity, "differences") != BG_OK) {
         c->lost |= all->keys != NULL;
         free(key);
         return chance;
@@ -106,18 +107,18 @@ static bool note_key(comparing *c, const char *what)
 }
 
 /* Adds the node to the finding of the same group. false: there is none. */
-static bool join_group(comparing *c, const char *group)
+static bool add_to_group(pair_comparison *c, const char *group)
 {
     cJSON *finding, *others, *name;
     cJSON_ArrayForEach(finding, c->findings)
     {
-        if (strcmp(cli_text(finding, "group"), group) != 0)
+        if (strcmp(cli_json_text(finding, "group"), group) != 0)
             continue;
-        if (strcmp(cli_text(finding, "call"), cli_text(c->pair.nodes[0], "call")) == 0)
+        if (strcmp(cli_json_text(finding, "call"), cli_json_text(c->pair.nodes[0], "call")) == 0)
             return true;
         others = cJSON_GetObjectItemCaseSensitive(finding, "others");
         others = others != NULL ? others : cJSON_AddArrayToObject(finding, "others");
-        name = cJSON_CreateString(cli_text(c->pair.nodes[0], "call"));
+        name = cJSON_CreateString(cli_json_text(c->pair.nodes[0], "call"));
         if (name == NULL || !cJSON_AddItemToArray(others, name)) {
             cJSON_Delete(name);
             c->lost = true;
@@ -135,7 +136,7 @@ static bool is_note(const cli_value_difference *d, bool chance)
 }
 
 /* The part of the message that says what the difference means. */
-static const char *consequence(const comparing *c, const cli_value_difference *d, bool chance)
+static const char *describe_consequence(const pair_comparison *c, const cli_value_difference *d, bool chance)
 {
     if (d->threads)
         return "; several threads make such memory there, and which of them is which is not certain";
@@ -170,8 +171,8 @@ static const char *second_side(const cli_value_difference *d)
 
 static void report_value(void *user, const cli_value_difference *d)
 {
-    comparing *c = user;
-    const bool chance = note_key(c, d->what) || !c->all->varied, note = is_note(d, chance);
+    pair_comparison *c = user;
+    const bool chance = record_key(c, d->what) || !c->all->varied, note = is_note(d, chance);
     const char *advice = note         ? ""
                          : chance     ? CHANCE_ADVICE
                          : d->event   ? EVENT_ADVICE
@@ -182,10 +183,10 @@ static void report_value(void *user, const cli_value_difference *d)
     snprintf(group, sizeof group, "%d %s", chance, d->group);
     if (note) /* one note for all nodes: it says that something may be overlooked */
         snprintf(group, sizeof group, "note %d %d %d", d->pointer, d->event, d->threads);
-    if (join_group(c, group))
+    if (add_to_group(c, group))
         return;
     snprintf(message, sizeof message, "%s %s %s, and %s %s%s%s", d->what, d->sides[0], c->all->labels[0],
-             second_side(d), c->all->labels[1], consequence(c, d, chance),
+             second_side(d), c->all->labels[1], describe_consequence(c, d, chance),
              c->pair.graphs[0]->guessed && !d->threads ? GUESSED : "");
     c->lost |= !add_finding(c->findings, d->pointer ? "unstable-pointer" : "frozen-value", note ? "note" : "warning",
                             c->pair.nodes[0], advice, message) ||
@@ -198,19 +199,20 @@ static void report_value(void *user, const cli_value_difference *d)
 static void describe_node(const cli_run_graph *g, size_t index, char text[300])
 {
     const cJSON *node = index < g->count ? g->nodes[index] : NULL;
-    const bool host = strcmp(cli_text(node, "kind"), "host function") == 0 && cli_text(node, "work")[0] != '\0';
+    const bool host =
+        strcmp(cli_json_text(node, "kind"), "host function") == 0 && cli_json_text(node, "work")[0] != '\0';
     char line[24] = "";
 
     if (node == NULL) {
         snprintf(text, 300, "there is no node %zu", index);
         return;
     }
-    if (cli_number(node, "line") > 0)
-        snprintf(line, sizeof line, ":%d", (int)cli_number(node, "line"));
+    if (cli_json_number(node, "line") > 0)
+        snprintf(line, sizeof line, ":%d", (int)cli_json_number(node, "line"));
     snprintf(text, 300, "node %zu is %.60s%s%.60s%s%s%.100s%s", index,
-             cli_text(node, "call")[0] != '\0' ? cli_text(node, "call") : cli_text(node, "kind"), host ? " (" : "",
-             host ? cli_text(node, "work") : "", host ? ")" : "", cli_text(node, "file")[0] != '\0' ? " at " : "",
-             cli_text(node, "file"), line);
+             cli_json_text(node, "call")[0] != '\0' ? cli_json_text(node, "call") : cli_json_text(node, "kind"),
+             host ? " (" : "", host ? cli_json_text(node, "work") : "", host ? ")" : "",
+             cli_json_text(node, "file")[0] != '\0' ? " at " : "", cli_json_text(node, "file"), line);
 }
 
 static const char *plural(size_t count)
@@ -225,14 +227,14 @@ static const char *flow_consequence(bool chance)
                   : "; a replay repeats the nodes of its capture";
 }
 
-static void report_flow(comparing *c, size_t first)
+static void report_flow(pair_comparison *c, size_t first)
 {
     const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
     char sides[2][300], counts[720], message[2200];
     bool chance;
 
     c->node = first;
-    chance = note_key(c, "flow") || !c->all->varied;
+    chance = record_key(c, "flow") || !c->all->varied;
     describe_node(g, first, sides[0]);
     describe_node(h, first, sides[1]);
     if (g->count == h->count)
@@ -247,20 +249,20 @@ static void report_flow(comparing *c, size_t first)
 }
 
 /* what: the member that differs; how: what the nodes wait for. */
-static void report_edges(comparing *c, const char *what, const char *how)
+static void report_edges(pair_comparison *c, const char *what, const char *how)
 {
     char message[500];
     c->node = 0;
     snprintf(message, sizeof message, "the nodes of the graph are the same %s and %s, but wait for %s%s",
-             c->all->labels[0], c->all->labels[1], how, flow_consequence(note_key(c, what) || !c->all->varied));
+             c->all->labels[0], c->all->labels[1], how, flow_consequence(record_key(c, what) || !c->all->varied));
     c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning", NULL, FLOW_ADVICE, message);
 }
 
 /* The index of the first node with another operation; the count of both: there is none. */
-static size_t find_other_work(const cli_run_graph *g, const cli_run_graph *h)
+static size_t find_first_difference(const cli_run_graph *g, const cli_run_graph *h)
 {
     size_t i = 0;
-    while (i < g->count && i < h->count && cli_node_work(g->nodes[i]) == cli_node_work(h->nodes[i]))
+    while (i < g->count && i < h->count && cli_node_operation_hash(g->nodes[i]) == cli_node_operation_hash(h->nodes[i]))
         i++;
     return i;
 }
@@ -270,11 +272,11 @@ static size_t find_other_work(const cli_run_graph *g, const cli_run_graph *h)
 /* Whether NCCL keeps numbers and memory of its own in the node, which differ in every capture. */
 static bool is_collective(const cJSON *node)
 {
-    const char *work = cli_text(node, "work");
+    const char *work = cli_json_text(node, "work");
     return strstr(work, "ncclDevKernel") != NULL || strcmp(work, "hostcuda_nccl") == 0;
 }
 
-static void compare_nodes(comparing *c)
+static void compare_nodes(pair_comparison *c)
 {
     const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
 
@@ -292,19 +294,19 @@ static void compare_nodes(comparing *c)
     }
 }
 
-static void compare_graphs(comparing *c)
+static void compare_graphs(pair_comparison *c)
 {
     const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
-    const size_t first = find_other_work(g, h);
+    const size_t first = find_first_difference(g, h);
 
     c->all->graphs++;
     if (first < g->count || first < h->count) {
         report_flow(c, first);
         return;
     }
-    if (strcmp(cli_text(g->row, "edges"), cli_text(h->row, "edges")) != 0)
+    if (strcmp(cli_json_text(g->row, "edges"), cli_json_text(h->row, "edges")) != 0)
         report_edges(c, "edges", "others");
-    else if (strcmp(cli_text(g->row, "edge_kinds"), cli_text(h->row, "edge_kinds")) != 0)
+    else if (strcmp(cli_json_text(g->row, "edge_kinds"), cli_json_text(h->row, "edge_kinds")) != 0)
         report_edges(c, "edge_kinds", "one another in another way, such as a programmatic launch");
     compare_nodes(c);
 }
@@ -337,10 +339,11 @@ static bool add_report(cli_run_comparison *all, const cli_run_graph *g, cJSON *f
 
 static bool compare_pair(cli_run_comparison *all, const cli_run_graph *g, const cli_run_graph *h)
 {
-    comparing c = {.all = all,
-                   .findings = cJSON_CreateArray(),
-                   .pair = {.processes = {&all->runs[0]->processes[g->process], &all->runs[1]->processes[h->process]},
-                            .graphs = {g, h}}};
+    pair_comparison c = {
+        .all = all,
+        .findings = cJSON_CreateArray(),
+        .pair = {.processes = {&all->runs[0]->processes[g->process], &all->runs[1]->processes[h->process]},
+                 .graphs = {g, h}}};
 
     if (c.findings == NULL)
         return false;
@@ -364,7 +367,7 @@ static bool add_not_compared(cli_run_comparison *all, const cli_run_graph *g, co
     return false;
 }
 
-static size_t count_alone(const cli_run *run, uint64_t place)
+static size_t count_unpaired(const cli_run_values *run, uint64_t place)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->count; i++)
@@ -374,15 +377,15 @@ static size_t count_alone(const cli_run *run, uint64_t place)
 
 /* Adds a graph without a pair to those that are not compared. It is no finding: a program may capture a graph when it
  * needs it. */
-static bool tell_alone(cli_run_comparison *all, const cli_run_graph *g)
+static bool add_unpaired(cli_run_comparison *all, const cli_run_graph *g)
 {
-    const size_t counts[] = {count_alone(all->runs[0], g->place), count_alone(all->runs[1], g->place)};
+    const size_t counts[] = {count_unpaired(all->runs[0], g->place), count_unpaired(all->runs[1], g->place)};
     char why[900], line[24] = "";
 
-    if (cli_number(g->row, "line") > 0)
-        snprintf(line, sizeof line, ":%d", (int)cli_number(g->row, "line"));
+    if (cli_json_number(g->row, "line") > 0)
+        snprintf(line, sizeof line, ":%d", (int)cli_json_number(g->row, "line"));
     snprintf(why, sizeof why, "%.300s%s instantiates %zu %s, and %zu %s%s",
-             cli_text(g->row, "file")[0] != '\0' ? cli_text(g->row, "file") : "the program", line, counts[0],
+             cli_json_text(g->row, "file")[0] != '\0' ? cli_json_text(g->row, "file") : "the program", line, counts[0],
              all->labels[0], counts[1], all->labels[1],
              counts[0] > 0 && counts[1] > 0
                  ? ": which is which is not known; name the graphs, each with a name of its own (docs/attach/names.md)"
@@ -390,13 +393,13 @@ static bool tell_alone(cli_run_comparison *all, const cli_run_graph *g)
     return add_not_compared(all, g, why);
 }
 
-static bool tell_all_alone(cli_run_comparison *all)
+static bool add_all_unpaired(cli_run_comparison *all)
 {
     bool good = true;
     for (int which = 0; which < 2; which++)
         for (size_t i = 0; i < all->runs[which]->count && good; i++)
             if (all->runs[which]->graphs[i].pair < 0)
-                good = tell_alone(all, &all->runs[which]->graphs[i]);
+                good = add_unpaired(all, &all->runs[which]->graphs[i]);
     return good;
 }
 
@@ -414,5 +417,5 @@ bool cli_runs_compare(cli_run_comparison *all)
         else
             good = compare_pair(all, g, h);
     }
-    return good && tell_all_alone(all);
+    return good && add_all_unpaired(all);
 }

@@ -6,17 +6,17 @@
 
 /* Keys of differences: equal in two comparisons that have the first run in common. Starts zeroed. */
 typedef struct cli_difference_keys {
-    char **list; /* sorted by cli_keys_sort */
+    char **list; /* sorted by cli_difference_keys_sort */
     size_t count, capacity;
 } cli_difference_keys;
-void cli_keys_sort(cli_difference_keys *keys);
-void cli_keys_clear(cli_difference_keys *keys);
+void cli_difference_keys_sort(cli_difference_keys *keys);
+void cli_difference_keys_clear(cli_difference_keys *keys);
 
 typedef struct cli_run_comparison {
-    const cli_run *runs[2];                   /* paired */
+    const cli_run_values *runs[2];            /* paired */
     const char *labels[2];                    /* "with SCALE=0.5", "in the first run" */
     bool varied;                              /* an input was varied, which the labels name */
-    const cli_difference_keys *also_unvaried; /* differences between equal runs; NULL: not known */
+    const cli_difference_keys *unvaried_keys; /* differences between equal runs; NULL: not known */
     cli_difference_keys *keys;                /* gets the keys of all differences; NULL: not needed */
     cJSON *reports;                           /* gets a report for each pair that differs, with its "rank" */
     cJSON *not_compared;                      /* gets a row of "not_checked" (looked.h) for each other graph */

@@ -26,7 +26,7 @@ typedef struct place {
     bool own; /* the graph's thread made the memory */
 } place;
 
-static value value_of(const cJSON *text, const cli_run_process *process, const cli_run_graph *graph)
+static value parse_value(const cJSON *text, const cli_run_process *process, const cli_run_graph *graph)
 {
     const char *hex = cJSON_GetStringValue(text);
     size_t length;
@@ -61,14 +61,14 @@ static place find_place(const value *v, size_t at)
 
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
 
-typedef struct comparing {
+typedef struct value_comparison {
     const value *values[2];
     const char *what; /* "kernel parameter 2" */
     cli_value_visit *visit;
     void *user;
-} comparing;
+} value_comparison;
 
-static void set_what(const comparing *c, size_t at, bool whole, cli_value_difference *d)
+static void set_description(const value_comparison *c, size_t at, bool whole, cli_value_difference *d)
 {
     if (whole)
         snprintf(d->what, sizeof d->what, "%s", c->what);
@@ -79,25 +79,25 @@ static void set_what(const comparing *c, size_t at, bool whole, cli_value_differ
 static bool is_same_place(const place *a, const place *b)
 {
     return a->owner != NULL && b->owner != NULL && a->offset == b->offset && a->own == b->own &&
-           strcmp(cli_text(a->owner, "id"), cli_text(b->owner, "id")) == 0;
+           strcmp(cli_json_text(a->owner, "id"), cli_json_text(b->owner, "id")) == 0;
 }
 
 static bool is_event(const place *p)
 {
-    return p->owner != NULL && strncmp(cli_text(p->owner, "id"), "event", strlen("event")) == 0;
+    return p->owner != NULL && strncmp(cli_json_text(p->owner, "id"), "event", strlen("event")) == 0;
 }
 
-static void write_place(const place *p, const unsigned char *word, char side[CLI_VALUE_SIDE])
+static void describe_place(const place *p, const unsigned char *word, char side[CLI_VALUE_SIDE])
 {
     char text[BG__VALUE_TEXT];
     if (p->owner == NULL)
         snprintf(side, CLI_VALUE_SIDE, "is %s", bg__value_text(word, sizeof(uint64_t), true, text, sizeof text));
     else if (is_event(p))
-        snprintf(side, CLI_VALUE_SIDE, "is %.300s", cli_text(p->owner, "text"));
+        snprintf(side, CLI_VALUE_SIDE, "is %.300s", cli_json_text(p->owner, "text"));
     else if (p->offset > 0)
-        snprintf(side, CLI_VALUE_SIDE, "points to byte %llu of %.300s", p->offset, cli_text(p->owner, "text"));
+        snprintf(side, CLI_VALUE_SIDE, "points to byte %llu of %.300s", p->offset, cli_json_text(p->owner, "text"));
     else
-        snprintf(side, CLI_VALUE_SIDE, "points to %.300s", cli_text(p->owner, "text"));
+        snprintf(side, CLI_VALUE_SIDE, "points to %.300s", cli_json_text(p->owner, "text"));
 }
 
 /* Finds the first frame in which the stack differs from the other one. Returns its bytes. */
@@ -119,7 +119,8 @@ static void add_callers(const place p[2], char sides[2][CLI_VALUE_SIDE])
     for (int i = 0; i < 2; i++) {
         const size_t used = strlen(sides[i]);
         const char *frame;
-        int bytes = find_other_frame(cli_text(p[i].owner, "stack"), cli_text(p[1 - i].owner, "stack"), &frame);
+        int bytes =
+            find_other_frame(cli_json_text(p[i].owner, "stack"), cli_json_text(p[1 - i].owner, "stack"), &frame);
         if (bytes > 0)
             snprintf(sides[i] + used, CLI_VALUE_SIDE - used, ", for %.*s", bytes, frame);
     }
@@ -131,26 +132,26 @@ static bool is_in_pool(const place *p)
 }
 
 /* Whether one place in the program made both, in whatever threads. */
-static bool has_maker(const cJSON *owner, const cJSON *of)
+static bool has_same_maker(const cJSON *owner, const cJSON *of)
 {
-    const size_t bytes = cli_maker_bytes(of);
-    return bytes > 0 && bytes == cli_maker_bytes(owner) &&
-           strncmp(cli_text(owner, "id"), cli_text(of, "id"), bytes) == 0;
+    const size_t bytes = cli_maker_prefix_bytes(of);
+    return bytes > 0 && bytes == cli_maker_prefix_bytes(owner) &&
+           strncmp(cli_json_text(owner, "id"), cli_json_text(of, "id"), bytes) == 0;
 }
 
 static bool has_several_threads(const cli_run_process *process, const cJSON *owner)
 {
     for (size_t i = 0; i < process->owner_count; i++)
-        if (has_maker(process->owners[i], owner) && !cli_is_own_memory(process->owners[i], owner))
+        if (has_same_maker(process->owners[i], owner) && !cli_is_own_memory(process->owners[i], owner))
             return true;
     return false;
 }
 
 /* Whether several threads make such memory at one place of the program, so that the two may be of different threads. */
-static bool may_be_other_thread(const comparing *c, const place p[2])
+static bool may_be_other_thread(const value_comparison *c, const place p[2])
 {
     const value *const *values = c->values;
-    if (p[0].owner == NULL || p[1].owner == NULL || !has_maker(p[0].owner, p[1].owner) ||
+    if (p[0].owner == NULL || p[1].owner == NULL || !has_same_maker(p[0].owner, p[1].owner) ||
         (p[0].own && p[1].own && !values[0]->graph->mixed))
         return false;
     return has_several_threads(values[0]->process, p[0].owner) || has_several_threads(values[1]->process, p[1].owner);
@@ -158,7 +159,7 @@ static bool may_be_other_thread(const comparing *c, const place p[2])
 
 /* An allocator such as PyTorch's places a block depending on all blocks before. A word that is an address in only one
  * of the runs may be a number. */
-static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(uint64_t)], bool alone)
+static int certainty_of_places(const place p[2], unsigned char words[2][sizeof(uint64_t)], bool alone)
 {
     static const unsigned char null[sizeof(uint64_t)];
     if (is_in_pool(&p[0]) && is_in_pool(&p[1]))
@@ -169,7 +170,8 @@ static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(ui
     return alone ? 2 : 1;
 }
 
-static void tell_places(const comparing *c, size_t at, const place p[2], unsigned char words[2][sizeof(uint64_t)])
+static void report_places(const value_comparison *c, size_t at, const place p[2],
+                          unsigned char words[2][sizeof(uint64_t)])
 {
     const bool alone = c->values[0]->bytes == sizeof(uint64_t);
     const bool events = is_event(&p[0]) && is_event(&p[1]);
@@ -177,21 +179,21 @@ static void tell_places(const comparing *c, size_t at, const place p[2], unsigne
     cli_value_difference d = {.pointer = !events,
                               .event = events,
                               .threads = threads,
-                              .sure = threads ? 0 : sureness_of_places(p, words, alone)};
+                              .sure = threads ? 0 : certainty_of_places(p, words, alone)};
 
-    set_what(c, at, alone, &d);
+    set_description(c, at, alone, &d);
     for (int i = 0; i < 2; i++)
-        write_place(&p[i], words[i], d.sides[i]);
+        describe_place(&p[i], words[i], d.sides[i]);
     if (strcmp(d.sides[0], d.sides[1]) == 0)
         add_callers(p, d.sides);
-    snprintf(d.group, sizeof d.group, "pointer %d %.100s %.100s", d.sure, cli_text(p[0].owner, "id"),
-             cli_text(p[1].owner, "id"));
+    snprintf(d.group, sizeof d.group, "pointer %d %.100s %.100s", d.sure, cli_json_text(p[0].owner, "id"),
+             cli_json_text(p[1].owner, "id"));
     c->visit(c->user, &d);
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t word_of(const unsigned char *bytes, size_t count)
+static uint64_t load_word(const unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;
     memcpy(&word, bytes, count);
@@ -205,7 +207,7 @@ static bool is_plausible(const unsigned char *bytes, size_t count)
     int64_t eight;
     int32_t four;
 
-    if (bg__real_guess(bytes, count, text))
+    if (bg__format_if_real(bytes, count, text))
         return true;
     memcpy(&four, bytes, sizeof four);
     if (count == sizeof four)
@@ -217,17 +219,17 @@ static bool is_plausible(const unsigned char *bytes, size_t count)
 static size_t text_length(const unsigned char *bytes, size_t count)
 {
     char text[BG__REAL_BYTES];
-    return bg__real_guess(bytes, count, text) ? strlen(text) : SIZE_MAX / 4;
+    return bg__format_if_real(bytes, count, text) ? strlen(text) : SIZE_MAX / 4;
 }
 
-static void tell_number(const comparing *c, size_t at, size_t count, const unsigned char *a, const unsigned char *b,
-                        int sure)
+static void report_number(const value_comparison *c, size_t at, size_t count, const unsigned char *a,
+                          const unsigned char *b, int sure)
 {
     const unsigned char *const sides[] = {a, b};
     cli_value_difference d = {.sure = sure};
     char text[BG__VALUE_TEXT];
 
-    set_what(c, at, count == c->values[0]->bytes, &d);
+    set_description(c, at, count == c->values[0]->bytes, &d);
     for (int i = 0; i < 2; i++)
         snprintf(d.sides[i], CLI_VALUE_SIDE, "is %s", bg__value_text(sides[i], count, false, text, sizeof text));
     snprintf(d.group, sizeof d.group, "number %d %.100s %.100s", sure, d.sides[0], d.sides[1]);
@@ -239,7 +241,7 @@ static bool are_plausible(const unsigned char *a, const unsigned char *b, size_t
     return is_plausible(a, count) && is_plausible(b, count);
 }
 
-static int sureness(const unsigned char *a, const unsigned char *b, size_t count)
+static int certainty(const unsigned char *a, const unsigned char *b, size_t count)
 {
     return are_plausible(a, b, count) ? 1 : 0;
 }
@@ -286,54 +288,55 @@ static bool are_halves_of_addresses(uint64_t a, uint64_t b)
 
 /* Eight bytes are one number, or two of four bytes, of which one may be padding: an argument of PyTorch's kernels is a
  * struct with an empty one in front of a float. */
-static void compare_eight(const comparing *c, size_t at, const unsigned char *a, const unsigned char *b)
+static void compare_eight(const value_comparison *c, size_t at, const unsigned char *a, const unsigned char *b)
 {
     enum { HALF = 4 };
-    const uint64_t high[] = {word_of(a + HALF, HALF), word_of(b + HALF, HALF)};
+    const uint64_t high[] = {load_word(a + HALF, HALF), load_word(b + HALF, HALF)};
     const bool alone = c->values[0]->bytes == sizeof(uint64_t);
     const bool extended = (high[0] == 0 || high[0] == UINT32_MAX) && (high[1] == 0 || high[1] == UINT32_MAX);
 
     if (extended && (alone || are_plausible(a, b, 2 * HALF)))
-        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
+        report_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
     else if (high[0] == high[1] && is_one_number(a, b, alone))
-        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
+        report_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
     else if (high[0] == high[1])
-        tell_number(c, at, HALF, a, b, sureness(a, b, HALF));
+        report_number(c, at, HALF, a, b, certainty(a, b, HALF));
     else if (are_plausible(a + HALF, b + HALF, HALF) && text_length(a + HALF, HALF) + text_length(b + HALF, HALF) <=
                                                             text_length(a, 2 * HALF) + text_length(b, 2 * HALF))
-        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, alone ? 2 : !are_halves_of_addresses(high[0], high[1]));
-    else if (word_of(a, HALF) == word_of(b, HALF) && !are_plausible(a, b, 2 * HALF))
-        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, 0);
+        report_number(c, at + HALF, HALF, a + HALF, b + HALF, alone ? 2 : !are_halves_of_addresses(high[0], high[1]));
+    else if (load_word(a, HALF) == load_word(b, HALF) && !are_plausible(a, b, 2 * HALF))
+        report_number(c, at + HALF, HALF, a + HALF, b + HALF, 0);
     else
-        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : sureness(a, b, 2 * HALF));
+        report_number(c, at, 2 * HALF, a, b, alone ? 2 : certainty(a, b, 2 * HALF));
 }
 
 /* Whether it may be an empty struct: a parameter of one byte that is never set. A number may look the same. */
-static bool may_be_unset_byte(const comparing *c, const unsigned char *a, const unsigned char *b)
+static bool may_be_unset_byte(const value_comparison *c, const unsigned char *a, const unsigned char *b)
 {
     return c->values[0]->bytes == 1 && (a[0] > 1 || b[0] > 1);
 }
 
 /* Compares the bytes after the last whole word. */
-static void compare_rest(const comparing *c, size_t at, size_t count, const unsigned char *a, const unsigned char *b)
+static void compare_rest(const value_comparison *c, size_t at, size_t count, const unsigned char *a,
+                         const unsigned char *b)
 {
     const bool alone = count == c->values[0]->bytes;
 
     if (memcmp(a, b, count) == 0)
         return;
     if (may_be_unset_byte(c, a, b))
-        tell_number(c, at, count, a, b, 1);
+        report_number(c, at, count, a, b, 1);
     else if (count == sizeof(int) || (alone && count < sizeof(int)))
-        tell_number(c, at, count, a, b, alone ? 2 : sureness(a, b, sizeof(int)));
+        report_number(c, at, count, a, b, alone ? 2 : certainty(a, b, sizeof(int)));
     else if (count > sizeof(int) && memcmp(a, b, sizeof(int)) != 0)
-        tell_number(c, at, sizeof(int), a, b, sureness(a, b, sizeof(int)));
+        report_number(c, at, sizeof(int), a, b, certainty(a, b, sizeof(int)));
     else
-        tell_number(c, at, count, a, b, 0);
+        report_number(c, at, count, a, b, 0);
 }
 
 /* ---- all values of a node --------------------------------------------------------------------------------------- */
 
-static void compare_value(const comparing *c)
+static void compare_value(const value_comparison *c)
 {
     const value *a = c->values[0], *b = c->values[1];
     size_t rest;
@@ -348,7 +351,7 @@ static void compare_value(const comparing *c)
         if (is_same_place(&places[0], &places[1]))
             continue;
         if (places[0].owner != NULL || places[1].owner != NULL)
-            tell_places(c, at, places, words);
+            report_places(c, at, places, words);
         else if (rest < sizeof(uint64_t))
             compare_rest(c, at, rest, words[0], words[1]);
         else if (memcmp(words[0], words[1], rest) != 0)
@@ -387,7 +390,7 @@ static const char *value_name(const char *kind, int index, char text[CLI_VALUE_W
     return text;
 }
 
-static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
+static size_t compare_launch(const cJSON *const nodes[2], const value_comparison *of)
 {
     static const char *const names[] = {"gridDim.x",
                                         "gridDim.y",
@@ -400,9 +403,9 @@ static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
                                         "clusterDim.y",
                                         "clusterDim.z",
                                         "cooperative launch"};
-    const char *a = cli_text(nodes[0], "launch"), *b = cli_text(nodes[1], "launch");
+    const char *a = cli_json_text(nodes[0], "launch"), *b = cli_json_text(nodes[1], "launch");
     const value four = {.bytes = sizeof(unsigned)};
-    comparing c = {.values = {&four, &four}, .visit = of->visit, .user = of->user};
+    value_comparison c = {.values = {&four, &four}, .visit = of->visit, .user = of->user};
     size_t count = 0;
 
     for (; count < sizeof names / sizeof *names && *a != '\0' && *b != '\0'; count++) {
@@ -410,7 +413,7 @@ static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
         const unsigned x = (unsigned)strtoul(a, &ends[0], 10), y = (unsigned)strtoul(b, &ends[1], 10);
         c.what = names[count];
         if (x != y)
-            tell_number(&c, 0, sizeof x, (const unsigned char *)&x, (const unsigned char *)&y, 2);
+            report_number(&c, 0, sizeof x, (const unsigned char *)&x, (const unsigned char *)&y, 2);
         a = ends[0];
         b = ends[1];
     }
@@ -419,7 +422,7 @@ static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
 
 size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void *user)
 {
-    comparing c = {.visit = visit, .user = user};
+    value_comparison c = {.visit = visit, .user = user};
     const cJSON *a = cJSON_GetObjectItemCaseSensitive(pair->nodes[0], "values");
     const cJSON *b = cJSON_GetObjectItemCaseSensitive(pair->nodes[1], "values");
     size_t count = 0;
@@ -428,11 +431,11 @@ size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void 
     a = a != NULL ? a->child : NULL;
     b = b != NULL ? b->child : NULL;
     for (int i = 0; a != NULL && b != NULL; i++, a = a->next, b = b->next) {
-        const value first = value_of(a, pair->processes[0], pair->graphs[0]);
-        const value second = value_of(b, pair->processes[1], pair->graphs[1]);
+        const value first = parse_value(a, pair->processes[0], pair->graphs[0]);
+        const value second = parse_value(b, pair->processes[1], pair->graphs[1]);
         c.values[0] = &first;
         c.values[1] = &second;
-        c.what = value_name(cli_text(pair->nodes[0], "kind"), i, text);
+        c.what = value_name(cli_json_text(pair->nodes[0], "kind"), i, text);
         compare_value(&c);
         count++;
     }

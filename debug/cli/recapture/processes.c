@@ -5,25 +5,25 @@
 
 #include "closest.h"
 
-typedef struct both {
-    const cli_run *a;
-    cli_run *b;
-} both;
+typedef struct run_pair {
+    const cli_run_values *a;
+    cli_run_values *b;
+} run_pair;
 
 static bool may_pair(const void *user, size_t i, size_t k)
 {
-    const both *runs = user;
+    const run_pair *runs = user;
     return strcmp(runs->a->processes[i].group, runs->b->processes[k].group) == 0;
 }
 
-static void pair(void *user, size_t i, size_t k)
+static void pair_process(void *user, size_t i, size_t k)
 {
-    const both *runs = user;
+    const run_pair *runs = user;
     memcpy(runs->b->processes[k].key, runs->a->processes[i].key, sizeof runs->b->processes[k].key);
 }
 
 /* Gives processes without a pair a key that no process of the other run has. */
-static void set_alone(cli_run *run, const cli_held *held)
+static void set_unpaired_keys(cli_run_values *run, const cli_value_hashes *held)
 {
     for (size_t i = 0; i < run->process_count; i++)
         if (!held[i].taken)
@@ -31,41 +31,41 @@ static void set_alone(cli_run *run, const cli_held *held)
                      (unsigned)i);
 }
 
-static bool read_held(const cli_run *run, size_t process, cli_held *held)
+static bool hash_process(const cli_run_values *run, size_t process, cli_value_hashes *held)
 {
     bool good = true;
 
     for (size_t i = 0; i < run->count && good; i++)
         if (run->graphs[i].process == process)
-            good = cli_held_add(held, run, &run->graphs[i], false);
-    cli_held_sort(held);
+            good = cli_value_hashes_add(held, run, &run->graphs[i], false);
+    cli_value_hashes_sort(held);
     return good;
 }
 
 /* Processes without graphs are excluded: they have no values to compare. */
-static bool read_all(const cli_run *run, cli_held **list)
+static bool hash_processes(const cli_run_values *run, cli_value_hashes **list)
 {
     bool good = true;
 
     *list = calloc(run->process_count + 1, sizeof **list);
     for (size_t i = 0; *list != NULL && i < run->process_count && good; i++) {
-        good = read_held(run, i, &(*list)[i]);
+        good = hash_process(run, i, &(*list)[i]);
         (*list)[i].taken = (*list)[i].count == 0;
     }
     return *list != NULL && good;
 }
 
-void cli_run_pair_processes(const cli_run *a, cli_run *b)
+void cli_run_pair_processes(const cli_run_values *a, cli_run_values *b)
 {
     enum { MOST = 256 }; /* each is compared with each */
-    both runs = {a, b};
-    cli_closest closest = {
-        .count = {a->process_count, b->process_count}, .may_pair = may_pair, .pair = pair, .user = &runs};
+    run_pair runs = {a, b};
+    cli_pairing closest = {
+        .count = {a->process_count, b->process_count}, .may_pair = may_pair, .pair = pair_process, .user = &runs};
 
     if ((a->process_count < 2 && b->process_count < 2) || a->process_count > MOST || b->process_count > MOST)
         return;
-    if (read_all(a, &closest.held[0]) && read_all(b, &closest.held[1]) && cli_pair_closest(&closest))
-        set_alone(b, closest.held[1]);
-    cli_held_free(closest.held[0], a->process_count);
-    cli_held_free(closest.held[1], b->process_count);
+    if (hash_processes(a, &closest.held[0]) && hash_processes(b, &closest.held[1]) && cli_pair_closest(&closest))
+        set_unpaired_keys(b, closest.held[1]);
+    cli_value_hashes_free(closest.held[0], a->process_count);
+    cli_value_hashes_free(closest.held[1], b->process_count);
 }

@@ -22,50 +22,50 @@ static bool is_given_twice(const cli_arguments *arguments)
 }
 
 /* Whether the command sets the variable for its own purposes. */
-static bool is_of_command(const char *name)
+static bool is_set_by_command(const char *name)
 {
     return strncmp(name, "BG_", 3) == 0 || strncmp(name, "LD_", 3) == 0 || strcmp(name, "HOSTCUDA_THROUGH_DRIVER") == 0;
 }
 
-static cli_status split(cli_recapture *r, const char *given)
+static cli_status parse_vary(cli_recapture *r, const char *given)
 {
     char *sign, *comma;
 
     r->name = strdup(given);
     if (r->name == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     sign = strchr(r->name, '=');
     comma = sign != NULL ? strchr(sign, ',') : NULL;
     if (sign == NULL || sign == r->name || memchr(r->name, ',', (size_t)(sign - r->name)) != NULL || comma == NULL ||
         strchr(comma + 1, ',') != NULL)
-        return cli_say(
+        return cli_print_message(
             CLI_USAGE,
             "--vary=%s: write --vary=NAME=A,B: a variable of the environment, and its values in the two runs", given);
     *sign = *comma = '\0';
     r->given[0] = sign + 1;
     r->given[1] = comma + 1;
     if (strcmp(r->given[0], r->given[1]) == 0)
-        return cli_say(CLI_USAGE,
-                       "--vary=%s: both values are the same; without --vary two runs that are alike are compared",
-                       given);
-    if (is_of_command(r->name))
-        return cli_say(CLI_USAGE, "--vary=%s: %s is not a variable of the program: the command sets it itself", given,
-                       r->name);
+        return cli_print_message(
+            CLI_USAGE, "--vary=%s: both values are the same; without --vary two runs that are alike are compared",
+            given);
+    if (is_set_by_command(r->name))
+        return cli_print_message(
+            CLI_USAGE, "--vary=%s: %s is not a variable of the program: the command sets it itself", given, r->name);
     return CLI_OK;
 }
 
 cli_status cli_recapture_read(cli_recapture *r, const cli_arguments *arguments, bool chosen)
 {
-    const char *given = cli_value(arguments, "--vary");
+    const char *given = cli_given_value(arguments, "--vary");
 
     if (given == NULL)
         return CLI_OK;
     if (!chosen)
-        return cli_say(CLI_USAGE, "--vary needs --attach and --what=recapture, which runs the program twice");
+        return cli_print_message(CLI_USAGE, "--vary needs --attach and --what=recapture, which runs the program twice");
     if (is_given_twice(arguments))
-        return cli_say(CLI_USAGE,
-                       "--vary is given twice: what differs would depend on either variable; vary one at a time");
-    return split(r, given);
+        return cli_print_message(
+            CLI_USAGE, "--vary is given twice: what differs would depend on either variable; vary one at a time");
+    return parse_vary(r, given);
 }
 
 void cli_recapture_clear(cli_recapture *r)
@@ -80,7 +80,7 @@ static const char *const ordinals[] = {"first", "second", "third"};
 
 /* value: which of the two values of --vary, or of breakgraph.vary, the run gets. */
 static cli_status observe_run(const cli_recapture *r, const cli_observation *plan, int value, cli_gathered *gathered,
-                              cli_end *end, cli_run *run)
+                              cli_end *end, cli_run_values *run)
 {
     const char *set[16] = {NULL};
     cli_observation o = *plan;
@@ -100,15 +100,15 @@ static cli_status observe_run(const cli_recapture *r, const cli_observation *pla
     }
     o.set = set;
     status = cli_observe(&o, gathered, end);
-    reports = cli_path(o.place, "reports");
+    reports = cli_join_path(o.place, "reports");
     if (status == CLI_OK)
-        status = reports != NULL ? cli_run_read(run, reports) : cli_say(CLI_FAILED, "out of host memory");
+        status = reports != NULL ? cli_run_read(run, reports) : cli_print_message(CLI_FAILED, "out of host memory");
     free(reports);
     return status;
 }
 
 /* Whether the run ended by itself, with any exit status. */
-static bool is_whole(const cli_end *end)
+static bool has_exited(const cli_end *end)
 {
     int signal;
     return end->how == CLI_EXITED && !cli_is_crash(end, &signal);
@@ -116,7 +116,7 @@ static bool is_whole(const cli_end *end)
 
 /* ---- what the runs are called ----------------------------------------------------------------------------------- */
 
-static void write_label(const cli_recapture *r, const cli_run *run, int which, char label[320])
+static void write_label(const cli_recapture *r, const cli_run_values *run, int which, char label[320])
 {
     const cJSON *varied;
     size_t used = 0;
@@ -134,7 +134,7 @@ static void write_label(const cli_recapture *r, const cli_run *run, int which, c
 }
 
 /* "the first run, with SCALE=0.5,"; "the first run" if nothing is varied. */
-static const char *name_run(const cli_recapture *r, int which, char text[400])
+static const char *describe_run(const cli_recapture *r, int which, char text[400])
 {
     const char *label = r->labels[which];
     if (strncmp(label, "with ", strlen("with ")) == 0)
@@ -154,8 +154,8 @@ static void clear_comparison(cli_run_comparison *c)
     c->reports = c->not_compared = NULL;
 }
 
-/* The caller has set also_unvaried and keys. */
-static cli_status compare(const cli_recapture *r, cli_run *a, cli_run *b, cli_run_comparison *c)
+/* The caller has set unvaried_keys and keys. */
+static cli_status pair_and_compare(const cli_recapture *r, cli_run_values *a, cli_run_values *b, cli_run_comparison *c)
 {
     c->runs[0] = a;
     c->runs[1] = b;
@@ -165,20 +165,20 @@ static cli_status compare(const cli_recapture *r, cli_run *a, cli_run *b, cli_ru
     c->reports = cJSON_CreateArray();
     c->not_compared = cJSON_CreateArray();
     cli_run_pair_processes(a, b);
-    cli_run_pair(a, b);
+    cli_run_pair_graphs(a, b);
     if (c->reports == NULL || c->not_compared == NULL || !cli_runs_compare(c))
-        return cli_say(CLI_FAILED, "out of host memory");
+        return cli_print_message(CLI_FAILED, "out of host memory");
     return CLI_OK;
 }
 
 /* Finds the differences between equal runs: a third run has the values of the first. *known: keys has all of them. */
-static cli_status find_unvaried(const cli_recapture *r, const cli_observation *plan, cli_run *first,
+static cli_status find_unvaried(const cli_recapture *r, const cli_observation *plan, cli_run_values *first,
                                 cli_difference_keys *keys, bool *known)
 {
     cli_run_comparison c = {.keys = keys};
     cli_gathered gathered = {0};
     cli_end end = {.how = CLI_UNSTARTED};
-    cli_run third = {.lines = NULL};
+    cli_run_values third = {.lines = NULL};
     cli_status status = observe_run(r, plan, 0, &gathered, &end, &third);
 
     *known = false;
@@ -186,15 +186,15 @@ static cli_status find_unvaried(const cli_recapture *r, const cli_observation *p
         status = CLI_INTERRUPTED;
     if (status != CLI_OK)
         goto done;
-    if (!is_whole(&end)) {
-        (void)cli_say(CLI_FAILED,
-                      "the third run, %s again, failed: what differs between runs that are alike is not known",
-                      r->labels[0]);
+    if (!has_exited(&end)) {
+        (void)cli_print_message(
+            CLI_FAILED, "the third run, %s again, failed: what differs between runs that are alike is not known",
+            r->labels[0]);
         cli_observed_show(plan);
         goto done;
     }
-    status = compare(r, first, &third, &c);
-    cli_keys_sort(keys);
+    status = pair_and_compare(r, first, &third, &c);
+    cli_difference_keys_sort(keys);
     *known = status == CLI_OK;
 done:
     clear_comparison(&c);
@@ -205,19 +205,19 @@ done:
 
 /* Replaces the reports by those of the comparison, with a finding of all ranks once. Other reports, such as the list of
  * graphs, are of one run only. */
-static void keep_reports(cJSON *reports, cli_gathered *gathered)
+static void replace_reports(cJSON *reports, cli_gathered *gathered)
 {
     cli_gathered own = {.ranks = gathered->ranks, .reports = cJSON_CreateArray()};
 
     while (cJSON_GetArraySize(reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(reports, 0);
-        const int rank = (int)cli_number(report, "rank");
+        const int rank = (int)cli_json_number(report, "rank");
         cJSON_DeleteItemFromObjectCaseSensitive(report, "rank");
         if (rank >= 0)
             cli_gathered_merge(&own, report, rank);
         (void)cJSON_AddItemToArray(own.reports, report);
     }
-    cli_gathered_name_ranks(&own, 0);
+    cli_gathered_prefix_ranks(&own, 0);
     cJSON_Delete(gathered->reports);
     gathered->reports = own.reports;
     own.reports = NULL;
@@ -225,7 +225,7 @@ static void keep_reports(cJSON *reports, cli_gathered *gathered)
 }
 
 /* Records that values are missing: a process was killed, or a disk was full. */
-static void note_cut(cJSON *not_compared)
+static void record_incomplete(cJSON *not_compared)
 {
     cJSON *row = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(row, "check", "recapture");
@@ -235,12 +235,12 @@ static void note_cut(cJSON *not_compared)
 }
 
 /* Records the coverage, in the form of a process's report. */
-static void note_looked(cli_run_comparison *c, bool cut, cli_gathered *gathered)
+static void record_coverage(cli_run_comparison *c, bool cut, cli_gathered *gathered)
 {
     cJSON *looked = cJSON_CreateObject(), *counts;
 
     if (cut)
-        note_cut(c->not_compared);
+        record_incomplete(c->not_compared);
     if (cJSON_GetArraySize(c->not_compared) > 0) {
         (void)cJSON_AddItemToObject(looked, "not_checked", c->not_compared);
         c->not_compared = NULL;
@@ -252,12 +252,13 @@ static void note_looked(cli_run_comparison *c, bool cut, cli_gathered *gathered)
         (void)cJSON_AddNumberToObject(counts, "values", (double)c->values);
         (void)cJSON_AddNumberToObject(counts, "updated", (double)c->updated);
     }
-    cli_looked_add(gathered, looked);
+    cli_coverage_add(gathered, looked);
     cJSON_Delete(looked);
 }
 
 /* gathered: of the second run. */
-static cli_status compare_runs(cli_recapture *r, const cli_observation *plan, cli_run runs[2], cli_gathered *gathered)
+static cli_status compare_runs(cli_recapture *r, const cli_observation *plan, cli_run_values runs[2],
+                               cli_gathered *gathered)
 {
     cli_difference_keys keys = {.list = NULL};
     cli_run_comparison c = {.keys = NULL};
@@ -265,43 +266,44 @@ static cli_status compare_runs(cli_recapture *r, const cli_observation *plan, cl
     cli_status status;
 
     r->varied = r->name != NULL || runs[0].varied->child != NULL || runs[1].varied->child != NULL;
-    status = compare(r, &runs[0], &runs[1], &c);
+    status = pair_and_compare(r, &runs[0], &runs[1], &c);
     if (status == CLI_OK && r->varied && c.differences > 0)
         status = find_unvaried(r, plan, &runs[0], &keys, &known);
     if (status == CLI_OK && known) {
         clear_comparison(&c);
-        c = (cli_run_comparison){.also_unvaried = &keys};
-        status = compare(r, &runs[0], &runs[1], &c);
+        c = (cli_run_comparison){.unvaried_keys = &keys};
+        status = pair_and_compare(r, &runs[0], &runs[1], &c);
     }
     if (status != CLI_OK)
         goto done;
     r->equal = c.nodes > 0 && c.differences == 0;
-    keep_reports(c.reports, gathered);
-    note_looked(&c, runs[0].cut || runs[1].cut, gathered);
+    replace_reports(c.reports, gathered);
+    record_coverage(&c, runs[0].cut || runs[1].cut, gathered);
 done:
     clear_comparison(&c);
-    cli_keys_clear(&keys);
+    cli_difference_keys_clear(&keys);
     return status;
 }
 
 /* Shows the errors now: the next run writes them to the same file. */
-static void say_end(const cli_recapture *r, const cli_observation *plan, int which, const cli_end *end)
+static void print_run_end(const cli_recapture *r, const cli_observation *plan, int which, const cli_end *end)
 {
     char name[400];
 
-    if (!is_whole(end) && end->how != CLI_STOPPED && end->how != CLI_UNSTARTED) {
-        (void)cli_say(CLI_FAILED, "%s failed: the graphs of two runs are not compared", name_run(r, which, name));
-    } else if (end->code != 0 && is_whole(end)) {
-        (void)cli_say(CLI_FAILED, "%s ended with status %d", name_run(r, which, name), end->code);
+    if (!has_exited(end) && end->how != CLI_STOPPED && end->how != CLI_UNSTARTED) {
+        (void)cli_print_message(CLI_FAILED, "%s failed: the graphs of two runs are not compared",
+                                describe_run(r, which, name));
+    } else if (end->code != 0 && has_exited(end)) {
+        (void)cli_print_message(CLI_FAILED, "%s ended with status %d", describe_run(r, which, name), end->code);
         cli_observed_show(plan);
     }
 }
 
 /* Removes the errors, which were shown, so that they are not shown again for another run. */
-static void drop_errors(const cli_observation *plan)
+static void remove_errors(const cli_observation *plan)
 {
     for (int i = plan->ranks > 0 ? 0 : -1; i < plan->ranks; i++) { /* -1: the program alone */
-        char *path = i < 0 ? cli_path(plan->place, "errors") : cli_rank_file(plan->place, i, "err");
+        char *path = i < 0 ? cli_join_path(plan->place, "errors") : cli_rank_output_path(plan->place, i, "err");
         if (path != NULL)
             (void)remove(path);
         free(path);
@@ -310,7 +312,7 @@ static void drop_errors(const cli_observation *plan)
 
 cli_status cli_recapture_observe(cli_recapture *r, const cli_observation *plan, cli_gathered *gathered, cli_end *end)
 {
-    cli_run runs[2] = {{.lines = NULL}, {.lines = NULL}};
+    cli_run_values runs[2] = {{.lines = NULL}, {.lines = NULL}};
     cli_status status = CLI_OK;
     cli_end first = {.how = CLI_EXITED};
     long graphs = 0, replays = 0;
@@ -325,15 +327,15 @@ cli_status cli_recapture_observe(cli_recapture *r, const cli_observation *plan, 
         if (status != CLI_OK)
             goto done;
         write_label(r, &runs[i], i, r->labels[i]);
-        say_end(r, plan, i, end);
-        if (!is_whole(end))
+        print_run_end(r, plan, i, end);
+        if (!has_exited(end))
             goto done;
     }
     status = compare_runs(r, plan, runs, gathered);
     if (end->code == 0)
         *end = first;
     if (end->code != 0)
-        drop_errors(plan);
+        remove_errors(plan);
 done:
     gathered->graphs += graphs; /* they count although only one run has graphs */
     gathered->replays += replays;

@@ -13,18 +13,18 @@
 
 /* ---- one line --------------------------------------------------------------------------------------------------- */
 
-static const cJSON *member(const cJSON *row, const char *name)
+static const cJSON *get_member(const cJSON *row, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(row, name);
 }
 
 static bool has_number(const cJSON *row, const char *name)
 {
-    return cJSON_IsNumber(member(row, name));
+    return cJSON_IsNumber(get_member(row, name));
 }
 
 /* How many processes of the run have that group. */
-static size_t count_alike(const cli_run *run, const char *group)
+static size_t count_group(const cli_run_values *run, const char *group)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->process_count; i++)
@@ -32,16 +32,16 @@ static size_t count_alike(const cli_run *run, const char *group)
     return count;
 }
 
-static bool add_process(cli_run *run, const cJSON *row)
+static bool add_process(cli_run_values *run, const cJSON *row)
 {
-    cli_run_process added = {.rank = has_number(row, "rank") ? (int)cli_number(row, "rank") : -1};
+    cli_run_process added = {.rank = has_number(row, "rank") ? (int)cli_json_number(row, "rank") : -1};
 
     if (added.rank >= 0)
         snprintf(added.group, sizeof added.group, "rank %d ", added.rank);
     else
-        snprintf(added.group, sizeof added.group, "%.60s ", cli_text(row, "program"));
-    snprintf(added.key, sizeof added.key, "%s%zu", added.group, count_alike(run, added.group));
-    if (BG__GROW(run->processes, run->process_count, run->process_capacity, "processes") != BG_OK)
+        snprintf(added.group, sizeof added.group, "%.60s ", cli_json_text(row, "program"));
+    snprintf(added.key, sizeof added.key, "%s%zu", added.group, count_group(run, added.group));
+    if (BG__ARRAY_GROW(run->processes, run->process_count, run->process_capacity, "processes") != BG_OK)
         return false;
     run->processes[run->process_count++] = added;
     return true;
@@ -49,11 +49,11 @@ static bool add_process(cli_run *run, const cJSON *row)
 
 static bool add_owner(cli_run_process *process, const cJSON *row)
 {
-    const size_t number = (size_t)cli_number(row, "owner");
+    const size_t number = (size_t)cli_json_number(row, "owner");
 
     if (number != process->owner_count)
         return false;
-    if (BG__GROW(process->owners, process->owner_count, process->owner_capacity, "owners") != BG_OK)
+    if (BG__ARRAY_GROW(process->owners, process->owner_count, process->owner_capacity, "owners") != BG_OK)
         return false;
     process->owners[process->owner_count++] = row;
     return true;
@@ -74,23 +74,24 @@ static bool fill_nodes(cli_run_graph *graph, const cJSON *list)
     return true;
 }
 
-static bool add_graph(cli_run *run, const cJSON *row)
+static bool add_graph(cli_run_values *run, const cJSON *row)
 {
     cli_run_graph *added;
 
-    if (BG__GROW(run->graphs, run->count, run->capacity, "graphs") != BG_OK)
+    if (BG__ARRAY_GROW(run->graphs, run->count, run->capacity, "graphs") != BG_OK)
         return false;
     added = &run->graphs[run->count++];
-    *added = (cli_run_graph){.process = run->process_count - 1, .name = cli_text(row, "name"), .row = row, .pair = -1};
-    return member(row, "nodes") == NULL || fill_nodes(added, member(row, "nodes"));
+    *added =
+        (cli_run_graph){.process = run->process_count - 1, .name = cli_json_text(row, "name"), .row = row, .pair = -1};
+    return get_member(row, "nodes") == NULL || fill_nodes(added, get_member(row, "nodes"));
 }
 
 /* The graph of that number in the process that is being read. */
-static cli_run_graph *find_graph(const cli_run *run, double number)
+static cli_run_graph *find_graph(const cli_run_values *run, double number)
 {
     for (size_t i = run->count; i > 0; i--)
         if (run->graphs[i - 1].process == run->process_count - 1 &&
-            cli_number(run->graphs[i - 1].row, "graph") == number)
+            cli_json_number(run->graphs[i - 1].row, "graph") == number)
             return &run->graphs[i - 1];
     return NULL;
 }
@@ -107,7 +108,7 @@ static void set_updated(const cli_run_graph *graph, double place)
     }
 }
 
-static bool add_line(cli_run *run, const cJSON *row)
+static bool add_line(cli_run_values *run, const cJSON *row)
 {
     cli_run_graph *graph;
 
@@ -120,16 +121,16 @@ static bool add_line(cli_run *run, const cJSON *row)
     if (has_number(row, "graph"))
         return add_graph(run, row);
     if (has_number(row, "updated")) {
-        graph = find_graph(run, cli_number(row, "updated"));
+        graph = find_graph(run, cli_json_number(row, "updated"));
         if (graph != NULL && has_number(row, "node"))
-            set_updated(graph, cli_number(row, "node"));
+            set_updated(graph, cli_json_number(row, "node"));
         else if (graph != NULL)
             graph->all = true;
         return graph != NULL;
     }
-    graph = find_graph(run, cli_number(row, "renamed"));
+    graph = find_graph(run, cli_json_number(row, "renamed"));
     if (graph != NULL)
-        graph->name = cli_text(row, "name");
+        graph->name = cli_json_text(row, "name");
     return graph != NULL;
 }
 
@@ -141,24 +142,24 @@ static bool is_jsonl(const struct dirent *entry, const char *start)
     return strncmp(entry->d_name, start, strlen(start)) == 0 && end != NULL && strcmp(end, ".jsonl") == 0;
 }
 
-static int is_values(const struct dirent *entry)
+static int is_values_file(const struct dirent *entry)
 {
     return is_jsonl(entry, "values-");
 }
 
-static int is_varied(const struct dirent *entry)
+static int is_varied_file(const struct dirent *entry)
 {
     return is_jsonl(entry, "varied-");
 }
 
 /* Passes each line to take. A process that was killed may have left a part of a line. */
-static cli_status read_lines(cli_run *run, const char *path, bool (*take)(cli_run *run, const cJSON *row))
+static cli_status read_lines(cli_run_values *run, const char *path, bool (*take)(cli_run_values *run, const cJSON *row))
 {
     size_t bytes = 0;
     char *text = cli_file_read(path, false, &bytes), *end;
 
     if (text == NULL)
-        return cli_say(CLI_UNREADABLE, "%s", bg_last_error());
+        return cli_print_message(CLI_UNREADABLE, "%s", bg_last_error());
     for (char *at = text; *at != '\0'; at = end + (*end == '\n')) {
         cJSON *row;
         end = strchrnul(at, '\n');
@@ -178,13 +179,13 @@ static cli_status read_values(void *user, const char *path)
 }
 
 /* Adds an input once, also if several processes vary it alike. */
-static bool add_varied(cli_run *run, const cJSON *row)
+static bool add_varied(cli_run_values *run, const cJSON *row)
 {
     const cJSON *known;
     char text[160];
     cJSON *item;
 
-    snprintf(text, sizeof text, "%.60s=%.80s", cli_text(row, "name"), cli_text(row, "value"));
+    snprintf(text, sizeof text, "%.60s=%.80s", cli_json_text(row, "name"), cli_json_text(row, "value"));
     cJSON_ArrayForEach(known, run->varied)
     {
         if (strcmp(cJSON_GetStringValue(known), text) == 0)
@@ -199,19 +200,19 @@ static cli_status read_varied(void *user, const char *path)
     return read_lines(user, path, add_varied);
 }
 
-cli_status cli_run_read(cli_run *run, const char *directory)
+cli_status cli_run_read(cli_run_values *run, const char *directory)
 {
     cli_status status;
 
     run->lines = cJSON_CreateArray();
     run->varied = cJSON_CreateArray();
     if (run->lines == NULL || run->varied == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
-    status = cli_each_file(directory, is_values, read_values, run);
-    return status == CLI_OK ? cli_each_file(directory, is_varied, read_varied, run) : status;
+        return cli_print_message(CLI_FAILED, "out of host memory");
+    status = cli_for_each_file(directory, is_values_file, read_values, run);
+    return status == CLI_OK ? cli_for_each_file(directory, is_varied_file, read_varied, run) : status;
 }
 
-void cli_run_clear(cli_run *run)
+void cli_run_clear(cli_run_values *run)
 {
     for (size_t i = 0; i < run->process_count; i++)
         free(run->processes[i].owners);
@@ -223,5 +224,5 @@ void cli_run_clear(cli_run *run)
     free(run->graphs);
     cJSON_Delete(run->lines);
     cJSON_Delete(run->varied);
-    *run = (cli_run){.lines = NULL};
+    *run = (cli_run_values){.lines = NULL};
 }

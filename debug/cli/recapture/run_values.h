@@ -35,7 +35,7 @@ typedef struct cli_run_graph {
     bool mixed;        /* it is not known which thread of the other run is the same one */
 } cli_run_graph;
 
-typedef struct cli_run {
+typedef struct cli_run_values {
     cJSON *lines; /* of all files */
     cli_run_process *processes;
     size_t process_count, process_capacity;
@@ -43,7 +43,7 @@ typedef struct cli_run {
     size_t count, capacity;
     bool cut;      /* a file could not be read to its end */
     cJSON *varied; /* a list of "scale=0.5", from breakgraph.vary */
-} cli_run;
+} cli_run_values;
 
 static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
 {
@@ -51,15 +51,15 @@ static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
 }
 
 /* Reads the files. run starts zeroed; clear it also after a failure. */
-cli_status cli_run_read(cli_run *run, const char *directory);
-void cli_run_clear(cli_run *run);
+cli_status cli_run_read(cli_run_values *run, const char *directory);
+void cli_run_clear(cli_run_values *run);
 
 /* Pairs processes of the same group by the values in their graphs, and gives those of b the keys of those of a. If host
  * memory runs out, they stay paired by their order. */
-void cli_run_pair_processes(const cli_run *a, cli_run *b);
+void cli_run_pair_processes(const cli_run_values *a, cli_run_values *b);
 
 /* Pairs graphs of the same process, name and place in the program, in their order; if several threads made them, those
  * with the most values in common. A graph that could have several pairs gets none. */
-void cli_run_pair(cli_run *a, cli_run *b);
+void cli_run_pair_graphs(cli_run_values *a, cli_run_values *b);
 
 #endif

@@ -13,7 +13,7 @@ static const double BATCHES_MOST = 1LL << 36;
 /* ---- ranks ---- */
 
 /* Whether the rows can be ranks of one runner: two jobs may have written into one directory. */
-static bool rows_agree(const cJSON *row, const cJSON *other)
+static bool are_ranks_of_runner(const cJSON *row, const cJSON *other)
 {
     static const char *const texts[] = {"name", "mode"};
     static const char *const numbers[] = {"ranks", "max_tokens", "max_padding", "variants"};
@@ -42,7 +42,7 @@ static size_t gather_ranks(const cJSON **rows, size_t count)
     bg__runner_group group = {rows, 1};
 
     for (size_t i = 1; i < count && bg__json_number(rows[0], "ranks") > 1; i++)
-        if (rows_agree(rows[0], rows[i]) && !has_rank(&group, bg__json_number(rows[i], "rank"))) {
+        if (are_ranks_of_runner(rows[0], rows[i]) && !has_rank(&group, bg__json_number(rows[i], "rank"))) {
             const cJSON *row = rows[i];
             memmove(&rows[group.count + 1], &rows[group.count], (i - group.count) * sizeof *rows);
             rows[group.count++] = row;
@@ -69,7 +69,7 @@ bg_status bg__runner_groups_make(const cJSON *rows, bg__runner_group **groups, s
     return BG_OK;
 }
 
-bool bg__runner_row_fits(const cJSON *row)
+bool bg__runner_row_is_valid(const cJSON *row)
 {
     const double most = 1LL << 53;
     const cJSON *item;
@@ -78,7 +78,7 @@ bool bg__runner_row_fits(const cJSON *row)
         return row->valuedouble >= 0 && row->valuedouble <= most;
     cJSON_ArrayForEach(item, row)
     {
-        if (!bg__runner_row_fits(item))
+        if (!bg__runner_row_is_valid(item))
             return false;
     }
     return true;
@@ -92,7 +92,7 @@ static bg_status refuse_row(const cJSON *row, const char *what)
                     bg__json_string(row, "name"), what);
 }
 
-static int int_of(const cJSON *row, const char *name, int least)
+static int read_bounded_int(const cJSON *row, const char *name, int least)
 {
     double number = bg__json_number(row, name);
     return number >= least && number <= TOKENS_MOST ? (int)number : least;
@@ -106,7 +106,7 @@ static bg_status find_family(bg__size_mix *mix, int query_len, bg__size_family *
             *family = &mix->families[f];
             return BG_OK;
         }
-    BG__TRY(BG__GROW(mix->families, mix->count, mix->capacity, "families of batches"));
+    BG__TRY(BG__ARRAY_GROW(mix->families, mix->count, mix->capacity, "families of batches"));
     *family = &mix->families[mix->count++];
     **family = (bg__size_family){.query_len = query_len};
 done:
@@ -115,7 +115,7 @@ done:
 
 /* Adds one item [tokens, batches, batches that ran eagerly for another reason than their size]. With pad_across_ranks
  * the tokens of decode batches may not be whole requests: if no bucket of their own can hold them, a mixed one may. */
-static bg_status add_size(bg__size_mix *mix, int query_len, const cJSON *row, const cJSON *item)
+static bg_status add_batch_size(bg__size_mix *mix, int query_len, const cJSON *row, const cJSON *item)
 {
     const cJSON *of[3] = {cJSON_GetArrayItem(item, 0), cJSON_GetArrayItem(item, 1), cJSON_GetArrayItem(item, 2)};
     bg__size_family *family;
@@ -136,20 +136,20 @@ static bg_status add_size(bg__size_mix *mix, int query_len, const cJSON *row, co
         query_len = 1;
     }
     BG__TRY(find_family(mix, query_len, &family));
-    BG__TRY(BG__GROW(family->list, family->count, family->capacity, "sizes of batches"));
+    BG__TRY(BG__ARRAY_GROW(family->list, family->count, family->capacity, "sizes of batches"));
     family->list[family->count++] = (bg__size_count){(int)tokens, (uint64_t)batches};
 done:
     return status;
 }
 
-static bg_status add_row(bg__size_mix *mix, const cJSON *row)
+static bg_status add_runner_row(bg__size_mix *mix, const cJSON *row)
 {
     const cJSON *family, *item;
     bg_status status = BG_OK;
 
     cJSON_ArrayForEach(family, cJSON_GetObjectItemCaseSensitive(row, "families"))
     {
-        int query_len = int_of(family, "query_len", 0);
+        int query_len = read_bounded_int(family, "query_len", 0);
         if (strcmp(bg__json_string(family, "mode"), "none") == 0)
             continue;
         if (query_len > mix->max_tokens)
@@ -157,7 +157,7 @@ static bg_status add_row(bg__size_mix *mix, const cJSON *row)
         mix->has_mixed = mix->has_mixed || query_len == 0;
         cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(family, "batches"))
         {
-            BG__TRY(add_size(mix, query_len > 0 ? query_len : 1, row, item));
+            BG__TRY(add_batch_size(mix, query_len > 0 ? query_len : 1, row, item));
         }
     }
 done:
@@ -171,7 +171,7 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* Merges several counts of one size, and sorts the counts. */
-static bool join_counts(bg__size_family *family)
+static bool merge_counts(bg__size_family *family)
 {
     size_t count = 0;
     uint64_t all = 0;
@@ -196,12 +196,12 @@ bg_status bg__runner_mix_read(const bg__runner_group *group, bg__size_mix *mix)
     const cJSON *row = group->rows[0];
     bg_status status = BG_OK;
 
-    *mix =
-        (bg__size_mix){.max_tokens = int_of(row, "max_tokens", 1), .max_padding = bg__json_number(row, "max_padding")};
+    *mix = (bg__size_mix){.max_tokens = read_bounded_int(row, "max_tokens", 1),
+                          .max_padding = bg__json_number(row, "max_padding")};
     for (size_t i = 0; i < group->count; i++)
-        BG__TRY(add_row(mix, group->rows[i]));
+        BG__TRY(add_runner_row(mix, group->rows[i]));
     for (size_t f = 0; f < mix->count; f++)
-        if (!join_counts(&mix->families[f]))
+        if (!merge_counts(&mix->families[f]))
             BG__TRY(refuse_row(row, "a number of batches"));
 done:
     if (status != BG_OK)
@@ -220,14 +220,14 @@ void bg__runner_mix_free(bg__size_mix *mix)
 /* ---- what a schedule needs ---- */
 
 /* The captured bucket of that query length that is nearest below or above tokens; NULL: none. */
-static const cJSON *find_near(const cJSON *row, int query_len, int tokens, bool above)
+static const cJSON *find_nearest_bucket(const cJSON *row, int query_len, int tokens, bool above)
 {
     const cJSON *bucket, *near = NULL;
     cJSON_ArrayForEach(bucket, cJSON_GetObjectItemCaseSensitive(row, "buckets"))
     {
         double size = bg__json_number(bucket, "tokens"), best = bg__json_number(near, "tokens");
         if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(bucket, "captured")) ||
-            int_of(bucket, "query_len", 0) != query_len || (above ? size < tokens : size > tokens))
+            read_bounded_int(bucket, "query_len", 0) != query_len || (above ? size < tokens : size > tokens))
             continue;
         if (near == NULL || (above ? size < best : size > best))
             near = bucket;
@@ -237,7 +237,7 @@ static const cJSON *find_near(const cJSON *row, int query_len, int tokens, bool 
 
 /* Interpolates between the two nearest buckets. Above the largest bucket, extrapolates in proportion to the rows if the
  * number grows with them. */
-static double estimate(const cJSON *below, const cJSON *above, const char *name, int tokens, bool grows)
+static double interpolate(const cJSON *below, const cJSON *above, const char *name, int tokens, bool grows)
 {
     double from = bg__json_number(below, "tokens"), to = bg__json_number(above, "tokens");
     double low = bg__json_number(below, name), high = bg__json_number(above, name);
@@ -249,32 +249,33 @@ static double estimate(const cJSON *below, const cJSON *above, const char *name,
     return to > from ? low + (high - low) * (tokens - from) / (to - from) : low;
 }
 
-static void add_bucket(const cJSON *row, int query_len, int tokens, int variants, bg__size_need *need)
+static void add_bucket_need(const cJSON *row, int query_len, int tokens, int variants, bg__size_need *need)
 {
-    const cJSON *below = find_near(row, query_len, tokens, false), *above = find_near(row, query_len, tokens, true);
-    double pool = estimate(below, above, "pool_bytes", tokens, true);
+    const cJSON *below = find_nearest_bucket(row, query_len, tokens, false),
+                *above = find_nearest_bucket(row, query_len, tokens, true);
+    double pool = interpolate(below, above, "pool_bytes", tokens, true);
 
     need->buckets += (size_t)variants;
-    need->graph_bytes += variants * estimate(below, above, "graph_bytes", tokens, false);
-    need->capture_ms += variants * estimate(below, above, "capture_ms", tokens, false);
+    need->graph_bytes += variants * interpolate(below, above, "graph_bytes", tokens, false);
+    need->capture_ms += variants * interpolate(below, above, "capture_ms", tokens, false);
     if (pool > need->pool_bytes)
         need->pool_bytes = pool;
 }
 
-bg__size_need bg__runner_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count)
+bg__size_need bg__runner_estimate_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count)
 {
     const cJSON *family;
     bg__size_need need = {0};
 
     cJSON_ArrayForEach(family, cJSON_GetObjectItemCaseSensitive(row, "families"))
     {
-        int query_len = int_of(family, "query_len", 0), last = 0;
+        int query_len = read_bounded_int(family, "query_len", 0), last = 0;
         if (strcmp(bg__json_string(family, "mode"), "none") == 0)
             continue;
         for (size_t i = 0; i < count; i++) {
             int size = bg__size_round(sizes[i], query_len > 0 ? query_len : 1, mix->max_tokens);
             if (size > last)
-                add_bucket(row, query_len, size, int_of(row, "variants", 1), &need);
+                add_bucket_need(row, query_len, size, read_bounded_int(row, "variants", 1), &need);
             last = size > last ? size : last;
         }
     }

@@ -18,7 +18,7 @@ typedef struct bg__runner_group {
 bg_status bg__runner_groups_make(const cJSON *rows, bg__runner_group **groups, size_t *count);
 
 /* Whether all numbers of the row are valid for a runner: from 0 to 2^53. */
-bool bg__runner_row_fits(const cJSON *row);
+bool bg__runner_row_is_valid(const cJSON *row);
 
 /* Reads the batches whose size decides how they run, from all rows of a group. Families without graphs are left out.
  * The caller frees mix. Errors: OUT_OF_MEMORY, IO (breakgraph has not written the rows). */
@@ -34,6 +34,6 @@ typedef struct bg__size_need {
     double capture_ms;
 } bg__size_need;
 /* Only buckets is set if no bucket was captured. */
-bg__size_need bg__runner_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count);
+bg__size_need bg__runner_estimate_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count);
 
 #endif

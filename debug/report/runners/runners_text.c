@@ -7,12 +7,12 @@
 #include "debug/files/json.h"
 #include "runner_mix.h"
 
-static double percent(double part, double whole)
+static double percent_of(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-static const char *plural(double count)
+static const char *plural_es(double count)
 {
     return count == 1 ? "" : "es";
 }
@@ -26,7 +26,7 @@ static void print_reasons(const cJSON *eager, FILE *out)
     cJSON_ArrayForEach(reason, eager)
     {
         fprintf(out, "%s%.0f ", before, bg__json_number(eager, reason->string));
-        bg__print_text(out, reason->string);
+        bg__print_escaped(out, reason->string);
         before = ", ";
     }
 }
@@ -39,19 +39,19 @@ static void print_schedule_in_use(const cJSON *row, FILE *out)
 
     fputs(", schedule ", out);
     if (strlen(schedule) <= SHOWN)
-        bg__print_text(out, schedule);
+        bg__print_escaped(out, schedule);
     else
         fprintf(out, "of %d sizes", cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(row, "sizes")));
 }
 
-static void print_counts(const cJSON *row, FILE *out)
+static void print_counters(const cJSON *row, FILE *out)
 {
     double batches = bg__json_number(row, "batches"), replayed = bg__json_number(row, "replayed");
 
-    bg__print_text(out, bg__json_string(row, "name"));
+    bg__print_escaped(out, bg__json_string(row, "name"));
     if (bg__json_number(row, "ranks") > 1)
         fprintf(out, " of rank %.0f", bg__json_number(row, "rank"));
-    fprintf(out, ": %.0f batch%s", batches, plural(batches));
+    fprintf(out, ": %.0f batch%s", batches, plural_es(batches));
     if (batches > 0) {
         fprintf(out, ", %.0f by a graph, %.0f eagerly", replayed, batches - replayed);
         print_reasons(cJSON_GetObjectItemCaseSensitive(row, "eager"), out);
@@ -59,7 +59,7 @@ static void print_counts(const cJSON *row, FILE *out)
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "ended")))
         fputs("; it may have run more: another thread still used it, or the process did not end by exit", out);
     fputs("\n    mode ", out);
-    bg__print_text(out, bg__json_string(row, "mode"));
+    bg__print_escaped(out, bg__json_string(row, "mode"));
     print_schedule_in_use(row, out);
     fprintf(out, ", max_tokens %.0f\n", bg__json_number(row, "max_tokens"));
 }
@@ -70,7 +70,7 @@ static void print_padding(const cJSON *row, FILE *out)
     double rows = bg__json_number(row, "rows") + padding;
 
     fprintf(out, "    padding: %.0f of the %.0f rows that graphs computed, %.1f %%", padding, rows,
-            percent(padding, rows));
+            percent_of(padding, rows));
     if (ranks > 0)
         fprintf(out, "; %.0f of them up to the batches of other ranks, which no schedule saves", ranks);
     fputs("\n", out);
@@ -85,7 +85,7 @@ static void print_misses(const cJSON *row, FILE *out)
                      batches = bg__json_number(miss, "batches");
         if (!(query_len > 0 || variant > 0))
             continue;
-        fprintf(out, "    never captured: %.0f batch%s of ", batches, plural(batches));
+        fprintf(out, "    never captured: %.0f batch%s of ", batches, plural_es(batches));
         if (query_len > 0)
             fprintf(out, "query length %.0f (max_query_len)%s", query_len, variant > 0 ? ", " : "");
         if (variant > 0)
@@ -103,7 +103,7 @@ typedef struct histogram {
     double batches[LINES], most;
 } histogram;
 
-static int line_of(double tokens)
+static int histogram_line(double tokens)
 {
     int line = 0;
     if (!(tokens >= 1))
@@ -113,13 +113,13 @@ static int line_of(double tokens)
     return line;
 }
 
-static void fill(histogram *h, const cJSON *list)
+static void fill_histogram(histogram *h, const cJSON *list)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
         const cJSON *tokens = cJSON_GetArrayItem(item, 0), *batches = cJSON_GetArrayItem(item, 1);
-        int line = cJSON_IsNumber(tokens) ? line_of(tokens->valuedouble) : ABOVE;
+        int line = cJSON_IsNumber(tokens) ? histogram_line(tokens->valuedouble) : ABOVE;
         if (!cJSON_IsNumber(batches))
             continue;
         h->batches[line] += batches->valuedouble;
@@ -128,7 +128,7 @@ static void fill(histogram *h, const cJSON *list)
     }
 }
 
-static void print_lines(const histogram *h, const cJSON *row, FILE *out)
+static void print_histogram(const histogram *h, const cJSON *row, FILE *out)
 {
     static const char bar[BAR + 1] = "########################################";
     for (int i = 0; i < LINES; i++) {
@@ -154,7 +154,7 @@ static void print_families(const cJSON *row, FILE *out)
     {
         histogram h = {.most = 0};
         double query_len = bg__json_number(family, "query_len");
-        fill(&h, cJSON_GetObjectItemCaseSensitive(family, "batches"));
+        fill_histogram(&h, cJSON_GetObjectItemCaseSensitive(family, "batches"));
         if (!(h.most > 0))
             continue;
         if (query_len > 0)
@@ -162,13 +162,13 @@ static void print_families(const cJSON *row, FILE *out)
                     query_len == 1 ? "" : "s");
         else
             fprintf(out, "    %sbatches by tokens:\n", families->child->next != NULL ? "mixed " : "");
-        print_lines(&h, row, out);
+        print_histogram(&h, row, out);
     }
 }
 
 /* ---- buckets ---- */
 
-static void print_unused(const cJSON *row, FILE *out)
+static void print_unused_buckets(const cJSON *row, FILE *out)
 {
     enum { SHOWN = 12 };
     const cJSON *bucket;
@@ -212,7 +212,7 @@ static void print_schedule(const cJSON *schedule, double all, FILE *out)
 
     fprintf(out, "    %s%-4s %5d %7.0f %12.0f %6.1f %10.0f %6.1f %9.1f %9.1f %10.1f\n", recommended ? "*" : " ",
             now ? "now" : "", cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(schedule, "sizes")),
-            bg__json_number(schedule, "buckets"), padding, percent(padding, rows), batches, percent(batches, all),
+            bg__json_number(schedule, "buckets"), padding, percent_of(padding, rows), batches, percent_of(batches, all),
             bg__json_number(schedule, "pool_bytes") / (1 << 20), bg__json_number(schedule, "graph_bytes") / (1 << 20),
             bg__json_number(schedule, "capture_ms"));
 }
@@ -229,7 +229,7 @@ static const cJSON *find_marked(const cJSON *list, const char *mark)
 }
 
 /* Whether another runner has schedules of its own, which BG_RUNNER_SCHEDULE would change, too. */
-static bool has_others(const cJSON *rows, const cJSON *row)
+static bool has_other_schedules(const cJSON *rows, const cJSON *row)
 {
     const cJSON *other;
     cJSON_ArrayForEach(other, rows)
@@ -242,13 +242,13 @@ static bool has_others(const cJSON *rows, const cJSON *row)
 
 static void print_setting(const cJSON *rows, const cJSON *row, const cJSON *recommended, FILE *out)
 {
-    bool others = has_others(rows, row);
+    bool others = has_other_schedules(rows, row);
 
     fputs(others ? "config.schedule = \"" : "export BG_RUNNER_SCHEDULE=", out);
     print_sizes(recommended, out);
     if (others) {
         fputs("\";   for ", out);
-        bg__print_text(out, bg__json_string(row, "name"));
+        bg__print_escaped(out, bg__json_string(row, "name"));
         fprintf(out, " of process %.0f: BG_RUNNER_SCHEDULE would set the other runners, too",
                 bg__json_number(row, "pid"));
     }
@@ -277,7 +277,7 @@ static void print_gain(const cJSON *now, const cJSON *recommended, FILE *out)
     fputs("; --json has the sizes of the others\n", out);
 }
 
-static void print_use(const cJSON *rows, const cJSON *row, const cJSON *object, FILE *out)
+static void print_recommendation(const cJSON *rows, const cJSON *row, const cJSON *object, FILE *out)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "list");
     const cJSON *recommended = find_marked(list, "recommended"), *now = find_marked(list, "now");
@@ -309,13 +309,13 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
 
     if (object != NULL && list == NULL) {
         fputs("    no schedule is proposed: ", out);
-        bg__print_text(out, bg__json_string(object, "why"));
+        bg__print_escaped(out, bg__json_string(object, "why"));
         fputs("\n", out);
     }
     if (list == NULL)
         return;
     fprintf(out, "    schedules for %.0f batch%s%s whose size decides how they run; sizes that cover %g %% of them:\n",
-            batches, plural(batches), bg__json_number(row, "ranks") > 1 ? " of all ranks" : "",
+            batches, plural_es(batches), bg__json_number(row, "ranks") > 1 ? " of all ranks" : "",
             bg__json_number(object, "cover"));
     fprintf(out, "    %5s %5s %7s %12s %6s %10s %6s %9s %9s %10s\n", "", "sizes", "buckets", "padding rows", "%",
             "by a graph", "%", "pool MiB", "graph MiB", "capture ms");
@@ -323,29 +323,29 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
     {
         print_schedule(schedule, batches, out);
     }
-    print_use(rows, row, object, out);
+    print_recommendation(rows, row, object, out);
 }
 
 /* The row comes from a file that was written by hand. */
-static void print_unfit(const cJSON *row, FILE *out)
+static void print_invalid_row(const cJSON *row, FILE *out)
 {
-    bg__print_text(out, bg__json_string(row, "name"));
+    bg__print_escaped(out, bg__json_string(row, "name"));
     fputs(": not shown, since it has numbers that breakgraph does not write: below 0, or above 2^53\n", out);
 }
 
 static void print_runner(const cJSON *rows, const cJSON *row, FILE *out)
 {
-    if (!bg__runner_row_fits(row)) {
-        print_unfit(row, out);
+    if (!bg__runner_row_is_valid(row)) {
+        print_invalid_row(row, out);
         return;
     }
-    print_counts(row, out);
+    print_counters(row, out);
     if (bg__json_number(row, "replayed") > 0)
         print_padding(row, out);
     print_misses(row, out);
     print_families(row, out);
     if (bg__json_number(row, "batches") > 0)
-        print_unused(row, out);
+        print_unused_buckets(row, out);
     print_schedules(rows, row, out);
 }
 

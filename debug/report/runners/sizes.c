@@ -32,7 +32,7 @@ static int find_bucket(const bg__size_mix *mix, int query_len, schedule *s, int 
     return 0;
 }
 
-/* Chooses buckets as the runner does (bg__dispatch in src/runner/buckets.c). */
+/* Chooses buckets as the runner does (bg__dispatch_batch in src/runner/buckets.c). */
 static void judge_family(const bg__size_mix *mix, const bg__size_family *family, const int *sizes, size_t count,
                          bg__size_cost *cost)
 {
@@ -50,7 +50,7 @@ static void judge_family(const bg__size_mix *mix, const bg__size_family *family,
     }
 }
 
-bg__size_cost bg__sizes_judge(const bg__size_mix *mix, const int *sizes, size_t count)
+bg__size_cost bg__sizes_cost(const bg__size_mix *mix, const int *sizes, size_t count)
 {
     bg__size_cost cost = {0};
     for (size_t f = 0; f < mix->count; f++)
@@ -67,7 +67,7 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /* The smallest size whose bucket holds the tokens. */
-static int smallest_for(int tokens, int query_len)
+static int smallest_size_for(int tokens, int query_len)
 {
     return (tokens - 1) / query_len * query_len + 1;
 }
@@ -89,7 +89,7 @@ static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choi
     count = 0;
     for (size_t f = 0; f < mix->count; f++)
         for (size_t i = 0; i < mix->families[f].count; i++)
-            list[count++] = smallest_for(mix->families[f].list[i].tokens, mix->families[f].query_len);
+            list[count++] = smallest_size_for(mix->families[f].list[i].tokens, mix->families[f].query_len);
     qsort(list, count, sizeof *list, compare_sizes);
     for (size_t i = 0; i < count; i++)
         if (distinct == 0 || list[i] != list[distinct - 1])
@@ -104,42 +104,42 @@ static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choi
 
 /* Prefix sums of one family: for each candidate its bucket, and the batches and rows up to it. Index 0 is before the
  * first candidate. */
-typedef struct sums {
+typedef struct family_sums {
     uint64_t *bucket, *batches, *rows;
-} sums;
+} family_sums;
 
-typedef struct problem {
-    sums *families;
+typedef struct size_problem {
+    family_sums *families;
     size_t family_count, count; /* candidates */
     uint64_t *cost;             /* cost by candidate, for the current length */
     uint64_t *next;
-} problem;
+} size_problem;
 
 static bg_status sum_family(const bg__size_mix *mix, const bg__size_family *family, const bg__size_choices *choices,
-                            sums *sums)
+                            family_sums *family_sums)
 {
     size_t places = choices->count + 1, at = 0;
     uint64_t batches = 0, rows = 0;
 
-    sums->bucket = calloc(3 * places, sizeof *sums->bucket);
-    if (sums->bucket == NULL)
+    family_sums->bucket = calloc(3 * places, sizeof *family_sums->bucket);
+    if (family_sums->bucket == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu sizes", choices->count);
-    sums->batches = sums->bucket + places;
-    sums->rows = sums->batches + places;
+    family_sums->batches = family_sums->bucket + places;
+    family_sums->rows = family_sums->batches + places;
     for (size_t c = 0; c < choices->count; c++) {
         int bucket = bg__size_round(choices->candidates[c], family->query_len, mix->max_tokens);
         for (; at < family->count && family->list[at].tokens <= bucket; at++) {
             batches += family->list[at].batches;
             rows += family->list[at].batches * (uint64_t)family->list[at].tokens;
         }
-        sums->bucket[c + 1] = (uint64_t)bucket;
-        sums->batches[c + 1] = batches;
-        sums->rows[c + 1] = rows;
+        family_sums->bucket[c + 1] = (uint64_t)bucket;
+        family_sums->batches[c + 1] = batches;
+        family_sums->rows[c + 1] = rows;
     }
     return BG_OK;
 }
 
-static uint64_t count_up_to(const problem *p, size_t candidate)
+static uint64_t count_covered_batches(const size_problem *p, size_t candidate)
 {
     uint64_t batches = 0;
     for (size_t f = 0; f < p->family_count; f++)
@@ -148,20 +148,20 @@ static uint64_t count_up_to(const problem *p, size_t candidate)
 }
 
 /* Drops candidates that are larger than `cover` percent of the batches need. */
-static void cut(problem *p, double cover, bg__size_choices *choices)
+static void drop_large_candidates(size_problem *p, double cover, bg__size_choices *choices)
 {
-    double wanted = (double)count_up_to(p, p->count) * cover / 100;
-    while (p->count > 1 && (double)count_up_to(p, p->count - 1) >= wanted)
+    double wanted = (double)count_covered_batches(p, p->count) * cover / 100;
+    while (p->count > 1 && (double)count_covered_batches(p, p->count - 1) >= wanted)
         p->count--;
     choices->count = p->count;
 }
 
 /* Padding rows of the batches above candidate i and up to candidate j, if they run in the bucket of j. */
-static uint64_t padding_between(const problem *p, size_t i, size_t j)
+static uint64_t padding_between(const size_problem *p, size_t i, size_t j)
 {
     uint64_t padding = 0;
     for (size_t f = 0; f < p->family_count; f++) {
-        const sums *s = &p->families[f];
+        const family_sums *s = &p->families[f];
         padding += s->bucket[j] * (s->batches[j] - s->batches[i]) - (s->rows[j] - s->rows[i]);
     }
     return padding;
@@ -171,7 +171,7 @@ static uint64_t padding_between(const problem *p, size_t i, size_t j)
 
 /* Finds the best previous size for each candidate from low to high; it is between first and last. It never decreases as
  * the candidate grows, since padding_between satisfies the quadrangle inequality (divide and conquer). */
-static void find_before(problem *p, int *before, size_t low, size_t high, size_t first, size_t last)
+static void find_previous_sizes(size_problem *p, int *before, size_t low, size_t high, size_t first, size_t last)
 {
     while (low <= high) {
         size_t middle = low + (high - low) / 2, best = first;
@@ -186,26 +186,26 @@ static void find_before(problem *p, int *before, size_t low, size_t high, size_t
         p->next[middle] = least;
         before[middle - 1] = (int)best;
         if (middle > low)
-            find_before(p, before, low, middle - 1, first, best);
+            find_previous_sizes(p, before, low, middle - 1, first, best);
         low = middle + 1;
         first = best;
     }
 }
 
 /* cost[j] is the fewest padding rows of a schedule whose last size is candidate j. Each iteration adds one size. */
-static void run_program(problem *p, bg__size_choices *choices)
+static void solve_sizes(size_problem *p, bg__size_choices *choices)
 {
     for (size_t j = 1; j <= p->count; j++)
         p->cost[j] = padding_between(p, 0, j);
     for (size_t length = 2; length <= choices->most; length++) {
         uint64_t *done = p->cost;
-        find_before(p, choices->before + (length - 2) * p->count, length, p->count, length - 1, p->count - 1);
+        find_previous_sizes(p, choices->before + (length - 2) * p->count, length, p->count, length - 1, p->count - 1);
         p->cost = p->next;
         p->next = done;
     }
 }
 
-static void free_problem(problem *p)
+static void free_problem(size_problem *p)
 {
     for (size_t f = 0; p->families != NULL && f < p->family_count; f++)
         free(p->families[f].bucket);
@@ -214,7 +214,7 @@ static void free_problem(problem *p)
     free(p->next);
 }
 
-static bg_status make_problem(const bg__size_mix *mix, bg__size_choices *choices, problem *p)
+static bg_status make_problem(const bg__size_mix *mix, bg__size_choices *choices, size_problem *p)
 {
     bg_status status = BG_OK;
 
@@ -233,18 +233,18 @@ done:
 
 bg_status bg__sizes_choose(const bg__size_mix *mix, double cover, size_t most, bg__size_choices *choices)
 {
-    problem p = {.families = NULL};
+    size_problem p = {.families = NULL};
     bg_status status;
 
     *choices = (bg__size_choices){.candidates = NULL};
     BG__TRY(list_candidates(mix, choices));
     BG__TRY(make_problem(mix, choices, &p));
-    cut(&p, cover, choices);
+    drop_large_candidates(&p, cover, choices);
     choices->most = most < choices->count ? most : choices->count;
     choices->before = calloc(choices->most * choices->count + 1, sizeof *choices->before);
     if (choices->before == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules of %zu sizes", choices->most);
-    run_program(&p, choices);
+    solve_sizes(&p, choices);
 done:
     free_problem(&p);
     if (status != BG_OK)
@@ -261,7 +261,7 @@ void bg__sizes_free(bg__size_choices *choices)
 
 /* ---- a schedule ---- */
 
-void bg__sizes_get(const bg__size_choices *choices, size_t length, int *sizes)
+void bg__sizes_schedule(const bg__size_choices *choices, size_t length, int *sizes)
 {
     size_t j = choices->count;
 
@@ -272,15 +272,15 @@ void bg__sizes_get(const bg__size_choices *choices, size_t length, int *sizes)
     }
 }
 
-void bg__sizes_raise(const bg__size_mix *mix, int *sizes, size_t length)
+void bg__sizes_round_up(const bg__size_mix *mix, int *sizes, size_t length)
 {
     for (size_t f = 0; f < mix->count; f++)
         for (size_t i = length; i-- > 0 && mix->families[f].query_len > 1;) {
-            const bg__size_cost before = bg__sizes_judge(mix, sizes, length);
+            const bg__size_cost before = bg__sizes_cost(mix, sizes, length);
             const int size = sizes[i];
             bg__size_cost raised;
             sizes[i] = bg__size_round(size, mix->families[f].query_len, mix->max_tokens);
-            raised = bg__sizes_judge(mix, sizes, length);
+            raised = bg__sizes_cost(mix, sizes, length);
             if (sizes[i] < size || (i + 1 < length && sizes[i] >= sizes[i + 1]) || raised.batches != before.batches ||
                 raised.padding_rows != before.padding_rows)
                 sizes[i] = size;

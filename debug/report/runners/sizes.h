@@ -36,7 +36,7 @@ typedef struct bg__size_cost {
     uint64_t batches, rows; /* batches that run by a graph, and their own rows */
     uint64_t padding_rows;
 } bg__size_cost;
-bg__size_cost bg__sizes_judge(const bg__size_mix *mix, const int *sizes, size_t count);
+bg__size_cost bg__sizes_cost(const bg__size_mix *mix, const int *sizes, size_t count);
 
 /* The best schedule of each length, as steps of a dynamic program. */
 typedef struct bg__size_choices {
@@ -53,10 +53,10 @@ typedef struct bg__size_choices {
 enum { BG__SIZE_CANDIDATES = 1 << 14 };
 bg_status bg__sizes_choose(const bg__size_mix *mix, double cover, size_t most, bg__size_choices *choices);
 /* Writes the schedule of that length, from 1 to choices->most, to sizes. */
-void bg__sizes_get(const bg__size_choices *choices, size_t length, int *sizes);
+void bg__sizes_schedule(const bg__size_choices *choices, size_t length, int *sizes);
 /* Raises sizes to whole requests if this changes no bucket: 16 is more readable than 13, which the runner rounds up to
  * 16. */
-void bg__sizes_raise(const bg__size_mix *mix, int *sizes, size_t length);
+void bg__sizes_round_up(const bg__size_mix *mix, int *sizes, size_t length);
 void bg__sizes_free(bg__size_choices *choices);
 
 #endif

@@ -5,19 +5,19 @@ namespace
 {
 const unsigned THREADS = 128;
 
-__global__ void expect(float *y, float factor, size_t n, const int *counter, int expected)
+__global__ void scale_unless_expected(float *y, float factor, size_t n, const int *counter, int expected)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && *counter != expected)
         y[i] *= factor;
 }
 
-__global__ void increment(int *counter)
+__global__ void increment_counter(int *counter)
 {
     ++*counter;
 }
 
-__global__ void vary(float *y, size_t n, const int *counter)
+__global__ void scale_by_count(float *y, size_t n, const int *counter)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
@@ -25,16 +25,17 @@ __global__ void vary(float *y, size_t n, const int *counter)
 }
 } // namespace
 
-cudaError_t llama_fault_expect(float *y, float factor, size_t n, const int *counter, int expected, cudaStream_t stream)
+cudaError_t llama_fault_scale_unless_expected(float *y, float factor, size_t n, const int *counter, int expected,
+                                              cudaStream_t stream)
 {
-    return bgk::launch(expect, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, factor, n, counter,
-                       expected);
+    return bgk::launch(scale_unless_expected, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, factor, n,
+                       counter, expected);
 }
 
-cudaError_t llama_fault_vary(float *y, size_t n, int *counter, cudaStream_t stream)
+cudaError_t llama_fault_scale_by_count(float *y, size_t n, int *counter, cudaStream_t stream)
 {
-    cudaError_t error = bgk::launch(increment, dim3(1), dim3(1), 0, stream, counter);
+    cudaError_t error = bgk::launch(increment_counter, dim3(1), dim3(1), 0, stream, counter);
     if (error != cudaSuccess)
         return error;
-    return bgk::launch(vary, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, n, counter);
+    return bgk::launch(scale_by_count, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, n, counter);
 }

@@ -7,9 +7,10 @@ extern "C" {
 #endif
 
 /* y *= factor where *counter is not `expected`, which a graph freezes. */
-cudaError_t llama_fault_expect(float *y, float factor, size_t n, const int *counter, int expected, cudaStream_t stream);
+cudaError_t llama_fault_scale_unless_expected(float *y, float factor, size_t n, const int *counter, int expected,
+                                              cudaStream_t stream);
 /* ++*counter, and y *= a factor from 1 to 2 that depends on *counter and so differs each time. */
-cudaError_t llama_fault_vary(float *y, size_t n, int *counter, cudaStream_t stream);
+cudaError_t llama_fault_scale_by_count(float *y, size_t n, int *counter, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

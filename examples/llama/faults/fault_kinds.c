@@ -12,7 +12,7 @@ static const float FACTOR = 4, JUNK = 8; /* JUNK is added where a buffer should 
 
 /* One execution of a planted body. */
 typedef struct run {
-    llama_planted *planted;
+    llama_planted_call *planted;
     const bg_op *op;
     void *args;
     bg_op_body right;
@@ -27,7 +27,7 @@ static bg_tensor *tensor_at(const run *r, const bg_field *field)
     return (bg_tensor *)((char *)r->args + field->offset);
 }
 
-static bool find_row(run *r)
+static bool find_output_row(run *r)
 {
     const bg_tensor *output = NULL;
     for (uint32_t i = 0; i < r->op->field_count; i++)
@@ -49,13 +49,13 @@ static bg_tensor *find_position(const run *r)
     return NULL;
 }
 
-static bg_status do_right(const run *r)
+static bg_status call_right_body(const run *r)
 {
     return r->right(r->args, r->stream);
 }
 
 /* Only an eager body may synchronize; a captured one must not. */
-static bg_status wait(const run *r)
+static bg_status synchronize_if_eager(const run *r)
 {
     return r->captured ? BG_OK : llama_check_cuda(cudaStreamSynchronize(r->stream), "cudaStreamSynchronize");
 }
@@ -63,11 +63,11 @@ static bg_status wait(const run *r)
 static bg_status read_eagerly(const run *r, int *number, const int *device)
 {
     CUDA(cudaMemcpyAsync(number, device, sizeof *number, cudaMemcpyDeviceToHost, r->stream));
-    return wait(r);
+    return synchronize_if_eager(r);
 }
 
 /* Fills at once, captured or not: only in relaxed mode may a capturing thread synchronize another stream. */
-static bg_status fill_aside(const run *r, float value)
+static bg_status fill_on_side_stream(const run *r, float value)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     bg_status status;
@@ -86,9 +86,9 @@ static bg_status add_buffer(const run *r)
 
 /* ---- the kinds ---------------------------------------------------------------------------------- */
 
-static bg_status branch(const run *r)
+static bg_status run_branch_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     if (r->captured)
         CUDA(bgk_scale(r->row, r->row, FACTOR, r->half, r->stream));
     return BG_OK;
@@ -98,34 +98,34 @@ static bg_status branch(const run *r)
 static bg_status counter(const run *r)
 {
     int number = ++r->planted->number;
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     if (!r->captured)
         CUDA(bgk_set_counter(r->planted->counter, number, r->stream));
-    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
+    CUDA(llama_fault_scale_unless_expected(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
     return BG_OK;
 }
 
-static bg_status leaked(const run *r)
+static bg_status run_leaked_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     CUDA(bgk_fill(r->planted->buffer, JUNK, r->half, r->stream));
-    TRY(wait(r));
-    TRY(fill_aside(r, 0));
+    TRY(synchronize_if_eager(r));
+    TRY(fill_on_side_stream(r, 0));
     return add_buffer(r);
 }
 
-static bg_status temporary(const run *r)
+static bg_status run_temporary_fault(const run *r)
 {
-    TRY(do_right(r));
-    TRY(fill_aside(r, 0));
+    TRY(call_right_body(r));
+    TRY(fill_on_side_stream(r, 0));
     TRY(add_buffer(r));
-    TRY(wait(r));
-    return fill_aside(r, JUNK); /* stands for the buffer's next owner */
+    TRY(synchronize_if_eager(r));
+    return fill_on_side_stream(r, JUNK); /* stands for the buffer's next owner */
 }
 
-static bg_status skipped(const run *r)
+static bg_status run_skipped_fault(const run *r)
 {
-    return r->captured ? BG_OK : do_right(r);
+    return r->captured ? BG_OK : call_right_body(r);
 }
 
 static void fill_host(const run *r, float value)
@@ -134,35 +134,35 @@ static void fill_host(const run *r, float value)
         r->planted->host[i] = value;
 }
 
-static bg_status host_copy(const run *r)
+static bg_status run_host_copy_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     fill_host(r, 0);
     CUDA(cudaMemcpyAsync(r->planted->buffer, r->planted->host, r->half * sizeof(float), cudaMemcpyHostToDevice,
                          r->stream));
     TRY(add_buffer(r));
-    TRY(wait(r));
+    TRY(synchronize_if_eager(r));
     fill_host(r, JUNK);
     return BG_OK;
 }
 
 /* The number counts the executions of the call on the device. */
-static bg_status cached(const run *r)
+static bg_status run_cached_fault(const run *r)
 {
     int number = r->planted->number;
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     CUDA(bgk_increment(r->planted->counter, 1, r->stream));
     if (!r->captured)
         TRY(read_eagerly(r, &number, r->planted->counter));
     if (r->planted->number == 0)
         r->planted->number = number;
-    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
+    CUDA(llama_fault_scale_unless_expected(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
     return BG_OK;
 }
 
-static bg_status beside(const run *r)
+static bg_status run_overwrite_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     if (r->captured)
         CUDA(cudaMemcpyAsync(r->row + r->half, r->row, r->half * sizeof(float), cudaMemcpyDeviceToDevice, r->stream));
     return BG_OK;
@@ -180,45 +180,48 @@ static bg_status position(const run *r)
     }
     CUDA(bgk_set_counter(r->planted->counter, number, r->stream));
     position->data = r->planted->counter;
-    status = do_right(r);
+    status = call_right_body(r);
     position->data = device;
     return status;
 }
 
-static bg_status nan_born(const run *r)
+static bg_status run_nan_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     if (r->captured)
         CUDA(bgk_fill(r->row, NAN, 1, r->stream));
     return BG_OK;
 }
 
 /* Scales by powers of 2, so that all results are exact. */
-static bg_status cancel(const run *r)
+static bg_status run_cancel_fault(const run *r)
 {
-    TRY(do_right(r));
+    TRY(call_right_body(r));
     if (r->captured)
         CUDA(bgk_scale(r->row, r->row, r->planted->factor, r->elements, r->stream));
     return BG_OK;
 }
 
-static bg_status varies(const run *r)
+static bg_status run_varies_fault(const run *r)
 {
-    TRY(do_right(r));
-    CUDA(llama_fault_vary(r->row, r->half, r->planted->counter, r->stream));
+    TRY(call_right_body(r));
+    CUDA(llama_fault_scale_by_count(r->row, r->half, r->planted->counter, r->stream));
     return BG_OK;
 }
 
-bg_status llama_planted_run(llama_planted *planted, const bg_op *op, void *args, bg_op_body right, cudaStream_t stream)
+bg_status llama_planted_call_run(llama_planted_call *planted, const bg_op *op, void *args, bg_op_body right,
+                                 cudaStream_t stream)
 {
     static bg_status (*const kinds[LLAMA_FAULT_KINDS])(const run *r) = {
-        [LLAMA_FAULT_BRANCH] = branch,       [LLAMA_FAULT_COUNTER] = counter, [LLAMA_FAULT_LEAKED] = leaked,
-        [LLAMA_FAULT_TEMPORARY] = temporary, [LLAMA_FAULT_SKIPPED] = skipped, [LLAMA_FAULT_HOST_COPY] = host_copy,
-        [LLAMA_FAULT_CACHED] = cached,       [LLAMA_FAULT_BESIDE] = beside,   [LLAMA_FAULT_POSITION] = position,
-        [LLAMA_FAULT_NAN] = nan_born,        [LLAMA_FAULT_CANCEL] = cancel,   [LLAMA_FAULT_VARIES] = varies};
+        [LLAMA_FAULT_BRANCH] = run_branch_fault,   [LLAMA_FAULT_COUNTER] = counter,
+        [LLAMA_FAULT_LEAKED] = run_leaked_fault,   [LLAMA_FAULT_TEMPORARY] = run_temporary_fault,
+        [LLAMA_FAULT_SKIPPED] = run_skipped_fault, [LLAMA_FAULT_HOST_COPY] = run_host_copy_fault,
+        [LLAMA_FAULT_CACHED] = run_cached_fault,   [LLAMA_FAULT_OVERWRITE] = run_overwrite_fault,
+        [LLAMA_FAULT_POSITION] = position,         [LLAMA_FAULT_NAN] = run_nan_fault,
+        [LLAMA_FAULT_CANCEL] = run_cancel_fault,   [LLAMA_FAULT_VARIES] = run_varies_fault};
     run r = {.planted = planted, .op = op, .args = args, .right = right, .stream = stream};
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     CUDA(cudaStreamIsCapturing(stream, &status));
     r.captured = status != cudaStreamCaptureStatusNone;
-    return find_row(&r) ? kinds[planted->kind](&r) : do_right(&r);
+    return find_output_row(&r) ? kinds[planted->kind](&r) : call_right_body(&r);
 }

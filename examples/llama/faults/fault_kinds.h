@@ -4,7 +4,7 @@
 #include "faults.h"
 
 /* A planted call of the pass. Its memory is allocated when it is planted, since captured bodies must not allocate. */
-typedef struct llama_planted {
+typedef struct llama_planted_call {
     llama_fault kind;
     const char *op;
     int call;
@@ -15,7 +15,8 @@ typedef struct llama_planted {
     float *buffer;      /* of the size of the largest row */
     float *host;        /* as large, pageable */
     int *counter;       /* on the device */
-} llama_planted;
+} llama_planted_call;
 
-bg_status llama_planted_run(llama_planted *planted, const bg_op *op, void *args, bg_op_body right, cudaStream_t stream);
+bg_status llama_planted_call_run(llama_planted_call *planted, const bg_op *op, void *args, bg_op_body right,
+                                 cudaStream_t stream);
 #endif

@@ -12,7 +12,7 @@ static const char *const names[LLAMA_FAULT_KINDS] = {
     [LLAMA_FAULT_BRANCH] = "branch",     [LLAMA_FAULT_COUNTER] = "counter",
     [LLAMA_FAULT_LEAKED] = "leaked",     [LLAMA_FAULT_TEMPORARY] = "temporary",
     [LLAMA_FAULT_SKIPPED] = "skipped",   [LLAMA_FAULT_HOST_COPY] = "host-copy",
-    [LLAMA_FAULT_CACHED] = "cached",     [LLAMA_FAULT_BESIDE] = "beside",
+    [LLAMA_FAULT_CACHED] = "cached",     [LLAMA_FAULT_OVERWRITE] = "beside",
     [LLAMA_FAULT_POSITION] = "position", [LLAMA_FAULT_NAN] = "nan",
     [LLAMA_FAULT_PAIR] = "pair",         [LLAMA_FAULT_CANCEL] = "cancel",
     [LLAMA_FAULT_VARIES] = "varies"};
@@ -29,7 +29,7 @@ static const op_calls ops[OPS] = {{"embedding", 0, 1, false}, {"rms_norm", 2, 1,
                                   {"rope", 2, 0, true},       {"kv_append", 1, 0, true}, {"add", 2, 0, false},
                                   {"silu_gate", 1, 0, false}};
 
-static llama_planted planted[LLAMA_FAULTS_MOST];
+static llama_planted_call planted[LLAMA_FAULTS_MAX];
 static int planted_count;
 static int next_call[OPS]; /* in the current pass */
 
@@ -57,7 +57,7 @@ int llama_faults_next_call(const char *name)
 }
 
 /* Returns the value that faults.h has added to the op's arguments. */
-static int number_of(const bg_op *op, const void *args)
+static int read_call_number(const bg_op *op, const void *args)
 {
     for (uint32_t i = 0; i < op->field_count; i++)
         if (strcmp(op->fields[i].name, "call") == 0)
@@ -65,11 +65,11 @@ static int number_of(const bg_op *op, const void *args)
     return -1;
 }
 
-bool llama_faults_stay(const bg_rule *rule, const void *const *calls)
+bool llama_faults_prevent_rule(const bg_rule *rule, const void *const *calls)
 {
     for (int i = 0; i < rule->count; i++)
         for (int k = 0; k < planted_count; k++)
-            if (planted[k].call == number_of(rule->calls[i], calls[i]) &&
+            if (planted[k].call == read_call_number(rule->calls[i], calls[i]) &&
                 strcmp(planted[k].op, rule->calls[i]->name) == 0)
                 return true;
     return false;
@@ -79,13 +79,13 @@ bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body rig
 {
     for (int i = 0; i < planted_count; i++)
         if (planted[i].call == call && strcmp(planted[i].op, op->name) == 0)
-            return llama_planted_run(&planted[i], op, args, right, stream);
+            return llama_planted_call_run(&planted[i], op, args, right, stream);
     return right(args, stream);
 }
 
 /* ---- planting ----------------------------------------------------------------------------------- */
 
-static int largest_row(const llama_config *c)
+static int max_row_elements(const llama_config *c)
 {
     const int rows[] = {c->width, c->hidden, c->heads * c->head_dim, c->vocabulary};
     int largest = 0;
@@ -94,15 +94,15 @@ static int largest_row(const llama_config *c)
     return largest;
 }
 
-typedef struct place {
+typedef struct call_place {
     int op, call;
-} place;
+} call_place;
 
-static bg_status plant_call(llama_fault kind, place at, float factor, const llama_config *config)
+static bg_status plant_call(llama_fault kind, call_place at, float factor, const llama_config *config)
 {
-    llama_planted *p = &planted[planted_count++];
-    size_t bytes = (size_t)largest_row(config) * sizeof(float);
-    *p = (llama_planted){.kind = kind, .op = ops[at.op].op, .call = at.call, .factor = factor};
+    llama_planted_call *p = &planted[planted_count++];
+    size_t bytes = (size_t)max_row_elements(config) * sizeof(float);
+    *p = (llama_planted_call){.kind = kind, .op = ops[at.op].op, .call = at.call, .factor = factor};
     snprintf(p->name, sizeof p->name, "%s#%d", p->op, at.call);
     p->host = calloc(1, bytes);
     if (!p->host)
@@ -117,10 +117,10 @@ static bg_status plant_call(llama_fault kind, place at, float factor, const llam
 }
 
 /* Chooses among all calls that the kind fits, with equal probability. */
-static place pick(llama_fault kind, uint64_t *random, const llama_config *config)
+static call_place pick_call(llama_fault kind, uint64_t *random, const llama_config *config)
 {
     int count[OPS], total = 0;
-    place p = {.op = 0};
+    call_place p = {.op = 0};
     for (int i = 0; i < OPS; i++) {
         bool fits = kind != LLAMA_FAULT_POSITION || ops[i].positioned;
         count[i] = fits ? ops[i].per_layer * config->layers + ops[i].beside : 0;
@@ -134,16 +134,16 @@ static place pick(llama_fault kind, uint64_t *random, const llama_config *config
 
 static bg_status plant_single(llama_fault kind, uint64_t *random, const llama_config *config)
 {
-    return plant_call(kind, pick(kind, random, config), 1, config);
+    return plant_call(kind, pick_call(kind, random, config), 1, config);
 }
 
 static bg_status plant_pair(uint64_t *random, const llama_config *config)
 {
-    llama_fault kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLES),
-                other_kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLES);
-    place at = pick(kind, random, config), other;
+    llama_fault kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLE_KINDS),
+                other_kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLE_KINDS);
+    call_place at = pick_call(kind, random, config), other;
     do
-        other = pick(other_kind, random, config);
+        other = pick_call(other_kind, random, config);
     while (other.op == at.op && other.call == at.call);
     TRY(plant_call(kind, at, 1, config));
     return plant_call(other_kind, other, 1, config);
@@ -153,14 +153,14 @@ static bg_status plant_pair(uint64_t *random, const llama_config *config)
 static bg_status plant_cancel(uint64_t *random, const llama_config *config)
 {
     /* of a layer: query, its rope; key, its rope; up, silu_gate; silu_gate, down */
-    static const place pairs[][2] = {{{MATMUL, 0}, {ROPE, 0}},
-                                     {{MATMUL, 1}, {ROPE, 1}},
-                                     {{MATMUL, 5}, {SILU_GATE, 0}},
-                                     {{SILU_GATE, 0}, {MATMUL, 6}}};
-    const place *pair = pairs[llama_random_below(random, sizeof pairs / sizeof pairs[0])];
+    static const call_place pairs[][2] = {{{MATMUL, 0}, {ROPE, 0}},
+                                          {{MATMUL, 1}, {ROPE, 1}},
+                                          {{MATMUL, 5}, {SILU_GATE, 0}},
+                                          {{SILU_GATE, 0}, {MATMUL, 6}}};
+    const call_place *pair = pairs[llama_random_below(random, sizeof pairs / sizeof pairs[0])];
     int layer = llama_random_below(random, config->layers);
     for (int i = 0; i < 2; i++) {
-        place at = {pair[i].op, layer * ops[pair[i].op].per_layer + pair[i].call};
+        call_place at = {pair[i].op, layer * ops[pair[i].op].per_layer + pair[i].call};
         TRY(plant_call(LLAMA_FAULT_CANCEL, at, i == 0 ? 2 : 0.5f, config));
     }
     return BG_OK;
@@ -187,7 +187,7 @@ void llama_faults_clear(void)
     if (planted_count > 0)
         cudaDeviceSynchronize(); /* work may still use the memory; no caller could receive an error */
     for (int i = 0; i < planted_count; i++) {
-        llama_planted *p = &planted[i];
+        llama_planted_call *p = &planted[i];
         if (p->aside)
             cudaStreamDestroy(p->aside);
         cudaFree(p->buffer);
@@ -197,7 +197,7 @@ void llama_faults_clear(void)
     planted_count = 0;
 }
 
-int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST])
+int llama_faults_list(const char *calls[LLAMA_FAULTS_MAX])
 {
     for (int i = 0; i < planted_count; i++)
         calls[i] = planted[i].name;
@@ -216,9 +216,9 @@ void llama_faults_print(FILE *out)
 static struct {
     llama_fault kind;
     uint64_t seed;
-} asked = {LLAMA_FAULT_KINDS, 0};
+} asked_fault = {LLAMA_FAULT_KINDS, 0};
 
-static int refuse(const char *text, char *error)
+static int fail_with_allowed(const char *text, char *error)
 {
     int length = snprintf(error, GGUF_ERROR_SIZE, "--plant-faults \"%.60s\"; allowed: KIND:SEED, KIND one of", text);
     for (int i = 0; i < LLAMA_FAULT_KINDS; i++)
@@ -226,29 +226,29 @@ static int refuse(const char *text, char *error)
     return -1;
 }
 
-static int parse(const char *text, char *error)
+static int parse_fault(const char *text, char *error)
 {
     const char *colon = strchr(text, ':');
     size_t length = colon ? (size_t)(colon - text) : 0;
     int kind = 0;
     char *end;
     if (!colon || colon[1] < '0' || colon[1] > '9')
-        return refuse(text, error);
+        return fail_with_allowed(text, error);
     while (kind < LLAMA_FAULT_KINDS && (strlen(names[kind]) != length || strncmp(names[kind], text, length) != 0))
         kind++;
     errno = 0;
-    asked.kind = (llama_fault)kind;
-    asked.seed = strtoull(colon + 1, &end, 10);
-    return kind == LLAMA_FAULT_KINDS || *end || errno ? refuse(text, error) : 0;
+    asked_fault.kind = (llama_fault)kind;
+    asked_fault.seed = strtoull(colon + 1, &end, 10);
+    return kind == LLAMA_FAULT_KINDS || *end || errno ? fail_with_allowed(text, error) : 0;
 }
 
-int llama_faults_option(int *argc, char ***argv, char *error)
+int llama_faults_parse_option(int *argc, char ***argv, char *error)
 {
     if (*argc < 2 || strcmp((*argv)[1], "--plant-faults") != 0)
         return 0;
     if (*argc < 3)
-        return refuse("", error);
-    if (parse((*argv)[2], error))
+        return fail_with_allowed("", error);
+    if (parse_fault((*argv)[2], error))
         return -1;
     *argc -= 2;
     *argv += 2;
@@ -257,9 +257,9 @@ int llama_faults_option(int *argc, char ***argv, char *error)
 
 bg_status llama_faults_plant_option(const llama_config *config)
 {
-    if (asked.kind == LLAMA_FAULT_KINDS)
+    if (asked_fault.kind == LLAMA_FAULT_KINDS)
         return BG_OK;
-    TRY(llama_faults_plant(asked.kind, asked.seed, config));
+    TRY(llama_faults_plant(asked_fault.kind, asked_fault.seed, config));
     llama_faults_print(stderr);
     return BG_OK;
 }

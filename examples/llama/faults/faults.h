@@ -18,14 +18,14 @@ typedef enum llama_fault {
     LLAMA_FAULT_SKIPPED,   /* no work at all: the output keeps its old contents */
     LLAMA_FAULT_HOST_COPY, /* a copy from host memory that the body reuses */
     LLAMA_FAULT_CACHED,    /* a number that the body read in its first call */
-    LLAMA_FAULT_BESIDE,    /* half of the row also overwrites the other half */
+    LLAMA_FAULT_OVERWRITE, /* half of the row also overwrites the other half */
     LLAMA_FAULT_POSITION,  /* the host's position by value, ahead of the device's; rope and kv_append only */
     LLAMA_FAULT_NAN,       /* one element is NaN */
-    LLAMA_FAULT_SINGLES,   /* how many kinds of one call there are */
+    LLAMA_FAULT_SINGLE_KINDS, /* how many kinds of one call there are */
 
-    LLAMA_FAULT_PAIR = LLAMA_FAULT_SINGLES, /* two calls, each with one of the above */
-    LLAMA_FAULT_CANCEL,                     /* a call doubles its output, the one that reads it halves its own */
-    LLAMA_FAULT_VARIES,                     /* the output differs from run to run, also eagerly */
+    LLAMA_FAULT_PAIR = LLAMA_FAULT_SINGLE_KINDS, /* two calls, each with one of the above */
+    LLAMA_FAULT_CANCEL,                          /* a call doubles its output, the one that reads it halves its own */
+    LLAMA_FAULT_VARIES,                          /* the output differs from run to run, also eagerly */
     LLAMA_FAULT_KINDS
 } llama_fault;
 
@@ -39,14 +39,14 @@ bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config
 void llama_faults_clear(void);
 
 /* Lists the planted calls' names ("matmul#17"), valid until the next plant or clear. Returns their number. */
-enum { LLAMA_FAULTS_MOST = 2 };
-int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST]);
+enum { LLAMA_FAULTS_MAX = 2 };
+int llama_faults_list(const char *calls[LLAMA_FAULTS_MAX]);
 /* Prints a line with each planted call and its kind. */
 void llama_faults_print(FILE *out);
 
 /* Removes --plant-faults KIND:SEED from the front of a command line, if it is there. Returns 0, or -1 with a message in
  * error (GGUF_ERROR_SIZE bytes) that lists what is allowed. */
-int llama_faults_option(int *argc, char ***argv, char *error);
+int llama_faults_parse_option(int *argc, char ***argv, char *error);
 /* Plants the fault that the option asked for, if any, and prints the calls to standard error. */
 bg_status llama_faults_plant_option(const llama_config *config);
 
@@ -58,14 +58,14 @@ int llama_faults_next_call(const char *op);
 bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body right, cudaStream_t stream);
 
 /* Whether one of the calls that a rule matches has a fault. Such calls are not fused, so that the fault stays. */
-bool llama_faults_stay(const bg_rule *rule, const void *const *calls);
+bool llama_faults_prevent_rule(const bg_rule *rule, const void *const *calls);
 
 #undef BG_RULE_ENTRY_
 #define BG_RULE_ENTRY_(rule, gives, op)                                                                                \
     static bg_rule rule##record_;                                                                                      \
     static bool rule##entry_(const void *const *calls, void *args, int rows)                                           \
     {                                                                                                                  \
-        return !llama_faults_stay(&rule##record_, calls) && rule##match_(gives, args, rows);                           \
+        return !llama_faults_prevent_rule(&rule##record_, calls) && rule##match_(gives, args, rows);                   \
     }
 
 /* breakgraph's macros, with the call's number as one more value, and a body that llama_faults_run calls. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FREE = -1 };
+enum { NO_REQUEST = -1 };
 
 typedef struct text {
     int request; /* FREE: none */
@@ -20,7 +20,7 @@ typedef struct server {
     llama_server_result *result;
     text *texts;
     int arrived, done; /* requests that got a slot; that were served */
-    double began;
+    double start_time;
     /* the batch */
     llama_serve_batch batch;
     int *token, *position, *slot, *next;
@@ -42,7 +42,7 @@ static void wait_until(double time)
         (void)nanosleep(&gap, NULL); /* a signal ends it early; the caller then waits again */
 }
 
-static bg_status allocate(server *s)
+static bg_status allocate_arrays(server *s)
 {
     const size_t rows = (size_t)s->limits->rows, requests = (size_t)s->traffic->count;
     llama_server_result *r = s->result;
@@ -69,11 +69,12 @@ static bg_status allocate(server *s)
 }
 
 /* Gives free slots to arrived requests, in the order of their arrival. */
-static void admit(server *s)
+static void admit_requests(server *s)
 {
-    const double now = seconds_now() - s->began;
+    const double now = seconds_now() - s->start_time;
     for (int i = 0; i < s->limits->slots; i++)
-        if (s->texts[i].request == FREE && s->arrived < s->traffic->count && s->traffic->list[s->arrived].at <= now)
+        if (s->texts[i].request == NO_REQUEST && s->arrived < s->traffic->count &&
+            s->traffic->list[s->arrived].at <= now)
             s->texts[i] = (text){.request = s->arrived++};
 }
 
@@ -95,18 +96,18 @@ static void add_rows(server *s, int slot, int count)
 }
 
 /* Each text that is being continued gets one row; prompts share the remaining rows. */
-static void build(server *s)
+static void build_batch(server *s)
 {
     s->batch = (llama_serve_batch){.uniform_decode = true};
     for (int i = 0; i < s->limits->slots; i++) {
         s->texts[i].rows = 0;
-        if (s->texts[i].request != FREE && s->result->list[s->texts[i].request].count > 0)
+        if (s->texts[i].request != NO_REQUEST && s->result->list[s->texts[i].request].count > 0)
             add_rows(s, i, 1);
     }
     for (int i = 0; i < s->limits->slots; i++) {
         const text *t = &s->texts[i];
         int left, room = s->limits->rows - s->batch.tokens;
-        if (t->request == FREE || t->rows > 0 || room == 0)
+        if (t->request == NO_REQUEST || t->rows > 0 || room == 0)
             continue;
         left = s->traffic->list[t->request].prompt_count - t->served;
         add_rows(s, i, left < room ? left : room);
@@ -126,13 +127,13 @@ static void add_token(server *s, text *t, int token, double now)
     s->result->tokens++;
     if (served->count < s->traffic->list[t->request].tokens)
         return;
-    t->request = FREE;
+    t->request = NO_REQUEST;
     s->done++;
 }
 
-static void collect(server *s)
+static void collect_tokens(server *s)
 {
-    const double now = seconds_now() - s->began;
+    const double now = seconds_now() - s->start_time;
     for (int i = 0; i < s->limits->slots; i++) {
         text *t = &s->texts[i];
         if (t->rows == 0)
@@ -147,23 +148,23 @@ static void collect(server *s)
 
 static bg_status serve(server *s, llama_serve_run run, void *user)
 {
-    TRY(allocate(s));
+    TRY(allocate_arrays(s));
     for (int i = 0; i < s->limits->slots; i++)
-        s->texts[i].request = FREE;
-    s->began = seconds_now();
+        s->texts[i].request = NO_REQUEST;
+    s->start_time = seconds_now();
     while (s->done < s->traffic->count) {
-        admit(s);
-        build(s);
+        admit_requests(s);
+        build_batch(s);
         if (s->batch.tokens == 0) {
-            wait_until(s->began + s->traffic->list[s->arrived].at);
+            wait_until(s->start_time + s->traffic->list[s->arrived].at);
             continue;
         }
         TRY(run(user, &s->batch, s->token, s->position, s->slot, s->batch.tokens, NULL, s->next));
-        collect(s);
+        collect_tokens(s);
         if (s->limits->progress)
             s->limits->progress(s->done, s->traffic->count);
     }
-    s->result->seconds = seconds_now() - s->began;
+    s->result->seconds = seconds_now() - s->start_time;
     return BG_OK;
 }
 

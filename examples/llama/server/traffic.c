@@ -24,7 +24,7 @@ static bg_status make_arrival(llama_arrival *arrival, uint64_t *state, const lla
     return BG_OK;
 }
 
-bg_status llama_traffic_make(llama_traffic *traffic, const llama_traffic_options *o)
+bg_status llama_traffic_create(llama_traffic *traffic, const llama_traffic_options *o)
 {
     uint64_t state = o->seed;
     double at = 0;

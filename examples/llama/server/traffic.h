@@ -24,6 +24,6 @@ typedef struct llama_traffic_options {
 } llama_traffic_options;
 
 /* Call llama_traffic_free also after a failure. */
-bg_status llama_traffic_make(llama_traffic *traffic, const llama_traffic_options *options);
+bg_status llama_traffic_create(llama_traffic *traffic, const llama_traffic_options *options);
 void llama_traffic_free(llama_traffic *traffic);
 #endif

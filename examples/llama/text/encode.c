@@ -24,7 +24,7 @@ typedef struct encoder {
     size_t heap_count;
 } encoder;
 
-static bool before(const candidate *a, const candidate *b)
+static bool is_better_candidate(const candidate *a, const candidate *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->left < b->left;
 }
@@ -32,7 +32,7 @@ static bool before(const candidate *a, const candidate *b)
 static void heap_push(encoder *e, candidate added)
 {
     size_t at = e->heap_count++;
-    for (; at > 0 && before(&added, &e->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && is_better_candidate(&added, &e->heap[(at - 1) / 2]); at = (at - 1) / 2)
         e->heap[at] = e->heap[(at - 1) / 2];
     e->heap[at] = added;
 }
@@ -43,9 +43,9 @@ static candidate heap_pop(encoder *e)
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child + 1 < e->heap_count && before(&e->heap[child + 1], &e->heap[child]))
+        if (child + 1 < e->heap_count && is_better_candidate(&e->heap[child + 1], &e->heap[child]))
             child++;
-        if (child >= e->heap_count || !before(&e->heap[child], &last))
+        if (child >= e->heap_count || !is_better_candidate(&e->heap[child], &last))
             break;
         e->heap[at] = e->heap[child];
         at = child;
@@ -54,7 +54,7 @@ static candidate heap_pop(encoder *e)
     return top;
 }
 
-static void consider(encoder *e, int left, int right)
+static void push_candidate(encoder *e, int left, int right)
 {
     const tokenizer_merge *m;
     if (left < 0 || right < 0)
@@ -64,7 +64,7 @@ static void consider(encoder *e, int left, int right)
         heap_push(e, (candidate){m->rank, left, right, m->pair.left, m->pair.right, m->result});
 }
 
-static void apply(encoder *e, const candidate *c)
+static void apply_merge(encoder *e, const candidate *c)
 {
     symbol *left = &e->symbols[c->left], *right = &e->symbols[c->right];
     if (left->token != c->left_token || right->token != c->right_token || left->next != c->right)
@@ -74,8 +74,8 @@ static void apply(encoder *e, const candidate *c)
     if (right->next >= 0)
         e->symbols[right->next].previous = c->left;
     right->token = -1;
-    consider(e, left->previous, c->left);
-    consider(e, c->left, left->next);
+    push_candidate(e, left->previous, c->left);
+    push_candidate(e, c->left, left->next);
 }
 
 static int encode_word(encoder *e, const char *word, size_t length, char *error)
@@ -91,10 +91,10 @@ static int encode_word(encoder *e, const char *word, size_t length, char *error)
     }
     e->heap_count = 0;
     for (size_t i = 0; i + 1 < length; i++)
-        consider(e, (int)i, (int)i + 1);
+        push_candidate(e, (int)i, (int)i + 1);
     while (e->heap_count) {
         candidate best = heap_pop(e);
-        apply(e, &best);
+        apply_merge(e, &best);
     }
     for (int i = 0; i >= 0; i = e->symbols[i].next)
         e->tokens[e->count++] = e->symbols[i].token;
@@ -102,7 +102,7 @@ static int encode_word(encoder *e, const char *word, size_t length, char *error)
 }
 
 /* Returns the longest special token that text starts with; -1 if there is none. */
-static int special_at(const tokenizer *t, const char *text, size_t length)
+static int find_special_at(const tokenizer *t, const char *text, size_t length)
 {
     for (int i = 0; i < t->special_count; i++) {
         const tokenizer_token *special = &t->tokens[t->specials[i]];
@@ -128,7 +128,7 @@ static int encode_all(encoder *e, const char *text, size_t length, char *error)
 {
     size_t start = 0, at = 0;
     while (at < length) {
-        int special = special_at(e->t, text + at, length - at);
+        int special = find_special_at(e->t, text + at, length - at);
         if (special < 0) {
             at++;
             continue;

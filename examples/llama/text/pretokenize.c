@@ -18,7 +18,7 @@ static character read_character(const char *text, size_t length)
     return c;
 }
 
-static size_t contraction(const char *text, size_t length)
+static size_t contraction_length(const char *text, size_t length)
 {
     static const char *const endings[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
@@ -30,7 +30,7 @@ static size_t contraction(const char *text, size_t length)
 }
 
 /* Returns the end of the characters of one class that start at `at`. */
-static size_t run_end(const char *text, size_t length, size_t at, unicode_class class)
+static size_t find_class_end(const char *text, size_t length, size_t at, unicode_class class)
 {
     character c = read_character(text + at, length - at);
     while (c.bytes && c.class == class) {
@@ -42,7 +42,7 @@ static size_t run_end(const char *text, size_t length, size_t at, unicode_class 
 
 /* Returns the length of the white space at the start of text. If a word follows, the last space belongs to that
  * word. */
-static size_t space_word(const char *text, size_t length, bool digits_alone)
+static size_t space_word_length(const char *text, size_t length, bool digits_alone)
 {
     size_t at = 0, last = 0;
     character c = read_character(text, length);
@@ -59,15 +59,15 @@ static size_t space_word(const char *text, size_t length, bool digits_alone)
 size_t pretokenize_word(const char *text, size_t length, bool digits_alone)
 {
     character first = read_character(text, length), second = read_character(text + first.bytes, length - first.bytes);
-    size_t ending = contraction(text, length);
+    size_t ending = contraction_length(text, length);
     bool spaced = text[0] == ' ' && second.bytes && second.class != UNICODE_SPACE;
     if (digits_alone && first.class == UNICODE_NUMBER)
         return first.bytes;
     if (ending)
         return ending;
     if (spaced && !(digits_alone && second.class == UNICODE_NUMBER))
-        return run_end(text, length, 1, second.class);
+        return find_class_end(text, length, 1, second.class);
     if (first.class == UNICODE_SPACE)
-        return space_word(text, length, digits_alone);
-    return run_end(text, length, 0, first.class);
+        return space_word_length(text, length, digits_alone);
+    return find_class_end(text, length, 0, first.class);
 }

@@ -46,10 +46,10 @@ void llama_print_token(void *user, int token)
     if (!p->tokenizer) {
         fprintf(p->out, " %d", token);
     } else {
-        gguf_string text = tokenizer_text(p->tokenizer, token);
+        gguf_string text = tokenizer_get_bytes(p->tokenizer, token);
         for (size_t i = 0; i < text.length; i++) {
             char decoded[15];
-            fwrite(decoded, 1, unicode_push(&p->stream, text.text + i, 1, decoded), p->out);
+            fwrite(decoded, 1, unicode_stream_push(&p->stream, text.text + i, 1, decoded), p->out);
         }
     }
     fflush(p->out);
@@ -58,7 +58,7 @@ void llama_print_token(void *user, int token)
 void llama_print_end(llama_printer *p)
 {
     char decoded[12];
-    fwrite(decoded, 1, unicode_finish(&p->stream, decoded), p->out);
+    fwrite(decoded, 1, unicode_stream_finish(&p->stream, decoded), p->out);
     fputc('\n', p->out);
     fflush(p->out);
 }

@@ -42,7 +42,7 @@ static void make_alphabet(int byte_of[324])
 }
 
 /* Decodes text into bytes (no longer than text). Returns their number, or -1 for a character outside the alphabet. */
-static long spell(gguf_string text, const int byte_of[324], char *bytes)
+static long decode_byte_alphabet(gguf_string text, const int byte_of[324], char *bytes)
 {
     long count = 0;
     for (size_t at = 0; at < text.length;) {
@@ -57,25 +57,25 @@ static long spell(gguf_string text, const int byte_of[324], char *bytes)
 
 /* ---- the vocabulary ----------------------------------------------------------------------------- */
 
-static int find_in(const tokenizer_token *table, const tokenizer_token *tokens, const char *bytes, size_t length)
+static int find_token_in(const tokenizer_token *table, const tokenizer_token *tokens, const char *bytes, size_t length)
 {
     tokenizer_token *found;
     HASH_FIND(hh, (tokenizer_token *)table, bytes, length, found);
     return found ? (int)(found - tokens) : -1;
 }
 
-int tokenizer_find(const tokenizer *t, const char *bytes, size_t length)
+int tokenizer_find_token(const tokenizer *t, const char *bytes, size_t length)
 {
-    int special = find_in(t->specials_by_bytes, t->tokens, bytes, length);
-    return special >= 0 ? special : find_in(t->by_bytes, t->tokens, bytes, length);
+    int special = find_token_in(t->specials_by_bytes, t->tokens, bytes, length);
+    return special >= 0 ? special : find_token_in(t->by_bytes, t->tokens, bytes, length);
 }
 
-/* If two tokens have the same bytes, tokenizer_find returns the first. */
-static int add_token(tokenizer *t, tokenizer_token *entry, char *error)
+/* If two tokens have the same bytes, tokenizer_find_token returns the first. */
+static int index_token(tokenizer *t, tokenizer_token *entry, char *error)
 {
     bool out_of_memory = false;
     tokenizer_token **table = entry->special ? &t->specials_by_bytes : &t->by_bytes;
-    if (find_in(*table, t->tokens, entry->bytes, entry->length) >= 0)
+    if (find_token_in(*table, t->tokens, entry->bytes, entry->length) >= 0)
         return 0;
     HASH_ADD_KEYPTR(hh, *table, entry->bytes, entry->length, entry);
     return out_of_memory ? tokenizer_no_memory(error) : 0;
@@ -89,7 +89,7 @@ static int read_token(tokenizer *t, const gguf *file, int id, gguf_string text, 
     entry->bytes = bytes;
     if (entry->special || type != TYPE_NORMAL)
         memcpy(bytes, text.text, text.length);
-    else if ((length = spell(text, t->byte_of, bytes)) < 0)
+    else if ((length = decode_byte_alphabet(text, t->byte_of, bytes)) < 0)
         return tokenizer_fail(error,
                               "%s: the key tokenizer.ggml.tokens: token %d has a character outside the byte alphabet",
                               gguf_name(file), id);
@@ -98,7 +98,7 @@ static int read_token(tokenizer *t, const gguf *file, int id, gguf_string text, 
         return 0; /* unused and unknown tokens are never found in text */
     if (entry->special)
         t->specials[t->special_count++] = id;
-    return add_token(t, entry, error);
+    return index_token(t, entry, error);
 }
 
 /* Returns the sum of the texts' lengths. */
@@ -113,7 +113,7 @@ static size_t total_bytes(gguf_array texts)
 static int read_tokens(tokenizer *t, const gguf *file, char *error)
 {
     gguf_array texts, types = {0};
-    bool typed = gguf_has(file, "tokenizer.ggml.token_type");
+    bool typed = gguf_has_key(file, "tokenizer.ggml.token_type");
     char *bytes;
     if (gguf_get_array(file, "tokenizer.ggml.tokens", GGUF_STRING, &texts, error) ||
         (typed && gguf_get_array(file, "tokenizer.ggml.token_type", GGUF_I32, &types, error)))
@@ -140,7 +140,7 @@ static int read_tokens(tokenizer *t, const gguf *file, char *error)
     return 0;
 }
 
-static int longest_first(const void *a, const void *b, void *tokens)
+static int compare_special_lengths(const void *a, const void *b, void *tokens)
 {
     const tokenizer_token *left = (const tokenizer_token *)tokens + *(const int *)a,
                           *right = (const tokenizer_token *)tokens + *(const int *)b;
@@ -149,9 +149,9 @@ static int longest_first(const void *a, const void *b, void *tokens)
 
 static void index_tokens(tokenizer *t)
 {
-    qsort_r(t->specials, (size_t)t->special_count, sizeof *t->specials, longest_first, t->tokens);
+    qsort_r(t->specials, (size_t)t->special_count, sizeof *t->specials, compare_special_lengths, t->tokens);
     for (int byte = 0; byte < 256; byte++)
-        t->byte_token[byte] = find_in(t->by_bytes, t->tokens, &(char){(char)byte}, 1);
+        t->byte_token[byte] = find_token_in(t->by_bytes, t->tokens, &(char){(char)byte}, 1);
 }
 
 /* ---- the merges --------------------------------------------------------------------------------- */
@@ -175,16 +175,17 @@ static int read_merge(tokenizer *t, const gguf *file, gguf_string text, int rank
         return tokenizer_fail(error,
                               "%s: the key tokenizer.ggml.merges: merge %d is not two tokens with a space between",
                               gguf_name(file), rank);
-    left = spell((gguf_string){text.text, (size_t)(space - text.text)}, t->byte_of, scratch);
+    left = decode_byte_alphabet((gguf_string){text.text, (size_t)(space - text.text)}, t->byte_of, scratch);
     if (left < 0)
         goto unknown;
-    right = spell((gguf_string){space + 1, text.length - (size_t)(space - text.text) - 1}, t->byte_of, scratch + left);
+    right = decode_byte_alphabet((gguf_string){space + 1, text.length - (size_t)(space - text.text) - 1}, t->byte_of,
+                                 scratch + left);
     if (right < 0)
         goto unknown;
     m->rank = rank;
-    m->pair.left = find_in(t->by_bytes, t->tokens, scratch, (size_t)left);
-    m->pair.right = find_in(t->by_bytes, t->tokens, scratch + left, (size_t)right);
-    m->result = find_in(t->by_bytes, t->tokens, scratch, (size_t)(left + right));
+    m->pair.left = find_token_in(t->by_bytes, t->tokens, scratch, (size_t)left);
+    m->pair.right = find_token_in(t->by_bytes, t->tokens, scratch + left, (size_t)right);
+    m->result = find_token_in(t->by_bytes, t->tokens, scratch, (size_t)(left + right));
     if (m->pair.left < 0 || m->pair.right < 0 || m->result < 0)
         goto unknown;
     if (tokenizer_find_merge(t, m->pair.left, m->pair.right))
@@ -223,11 +224,11 @@ done:
 
 /* ---- create and destroy ------------------------------------------------------------------------- */
 
-static int read_id(const tokenizer *t, const gguf *file, const char *key, int *id, char *error)
+static int read_token_id(const tokenizer *t, const gguf *file, const char *key, int *id, char *error)
 {
     int64_t value;
     *id = -1;
-    if (!gguf_has(file, key))
+    if (!gguf_has_key(file, key))
         return 0;
     if (gguf_get_int(file, key, 0, t->count - 1, &value, error))
         return -1;
@@ -235,24 +236,24 @@ static int read_id(const tokenizer *t, const gguf *file, const char *key, int *i
     return 0;
 }
 
-static bool is(gguf_string string, const char *text)
+static bool string_equals(gguf_string string, const char *text)
 {
     return string.length == strlen(text) && memcmp(string.text, text, string.length) == 0;
 }
 
-static int read_kind(tokenizer *t, const gguf *file, char *error)
+static int read_tokenizer_model(tokenizer *t, const gguf *file, char *error)
 {
     gguf_string model, pre;
     if (gguf_get_string(file, "tokenizer.ggml.model", &model, error))
         return -1;
-    if (!is(model, "gpt2"))
+    if (!string_equals(model, "gpt2"))
         return tokenizer_fail(error,
                               "%s: the key tokenizer.ggml.model is \"%.*s\"; supported is \"gpt2\", byte-level BPE",
                               gguf_name(file), (int)(model.length > 64 ? 64 : model.length), model.text);
     if (gguf_get_string(file, "tokenizer.ggml.pre", &pre, error))
         return -1;
-    t->digits_alone = is(pre, "smollm") || is(pre, "starcoder");
-    if (!t->digits_alone && !is(pre, "gpt-2"))
+    t->digits_alone = string_equals(pre, "smollm") || string_equals(pre, "starcoder");
+    if (!t->digits_alone && !string_equals(pre, "gpt-2"))
         return tokenizer_fail(
             error, "%s: the key tokenizer.ggml.pre is \"%.*s\"; supported are \"smollm\", \"starcoder\" and \"gpt-2\"",
             gguf_name(file), (int)(pre.length > 64 ? 64 : pre.length), pre.text);
@@ -261,11 +262,11 @@ static int read_kind(tokenizer *t, const gguf *file, char *error)
 
 static int read_special_ids(tokenizer *t, const gguf *file, char *error)
 {
-    if (read_id(t, file, "tokenizer.ggml.unknown_token_id", &t->unknown, error) ||
-        read_id(t, file, "tokenizer.ggml.bos_token_id", &t->begin, error) ||
-        read_id(t, file, "tokenizer.ggml.eos_token_id", &t->end, error))
+    if (read_token_id(t, file, "tokenizer.ggml.unknown_token_id", &t->unknown, error) ||
+        read_token_id(t, file, "tokenizer.ggml.bos_token_id", &t->begin, error) ||
+        read_token_id(t, file, "tokenizer.ggml.eos_token_id", &t->end, error))
         return -1;
-    if (gguf_has(file, "tokenizer.ggml.add_bos_token"))
+    if (gguf_has_key(file, "tokenizer.ggml.add_bos_token"))
         return gguf_get_bool(file, "tokenizer.ggml.add_bos_token", &t->add_begin, error);
     return 0;
 }
@@ -277,7 +278,7 @@ int tokenizer_create(tokenizer **made, const gguf *file, char *error)
     if (!t)
         return tokenizer_no_memory(error);
     make_alphabet(t->byte_of);
-    if (read_kind(t, file, error) || read_tokens(t, file, error))
+    if (read_tokenizer_model(t, file, error) || read_tokens(t, file, error))
         goto failed;
     index_tokens(t);
     if (read_merges(t, file, error) || read_special_ids(t, file, error))
@@ -308,12 +309,12 @@ int tokenizer_size(const tokenizer *t)
     return t->count;
 }
 
-int tokenizer_end(const tokenizer *t)
+int tokenizer_end_token(const tokenizer *t)
 {
     return t->end;
 }
 
-gguf_string tokenizer_text(const tokenizer *t, int id)
+gguf_string tokenizer_get_bytes(const tokenizer *t, int id)
 {
     if (id < 0 || id >= t->count)
         return (gguf_string){"", 0};

@@ -8,7 +8,7 @@ typedef struct unicode_range {
 
 #include "unicode_ranges.h"
 
-static bool within(const unicode_range *ranges, size_t count, uint32_t code)
+static bool is_in_ranges(const unicode_range *ranges, size_t count, uint32_t code)
 {
     size_t low = 0, high = count; /* the first range that ends at code or later lies in low..high */
     while (low < high) {
@@ -38,9 +38,9 @@ unicode_class unicode_classify(uint32_t code)
             return UNICODE_LETTER;
         return code >= '0' && code <= '9' ? UNICODE_NUMBER : UNICODE_OTHER;
     }
-    if (within(letters, sizeof letters / sizeof letters[0], code))
+    if (is_in_ranges(letters, sizeof letters / sizeof letters[0], code))
         return UNICODE_LETTER;
-    return within(numbers, sizeof numbers / sizeof numbers[0], code) ? UNICODE_NUMBER : UNICODE_OTHER;
+    return is_in_ranges(numbers, sizeof numbers / sizeof numbers[0], code) ? UNICODE_NUMBER : UNICODE_OTHER;
 }
 
 /* Returns the length of a character that starts with this byte; 0 if no character does. */
@@ -57,7 +57,7 @@ static size_t expected_bytes(unsigned char first)
 
 /* The second byte's range is narrower after E0, ED, F0, F4 (Unicode Standard, table 3-7: no overlong forms, no
  * surrogates, nothing beyond 10FFFF). */
-static bool continues(unsigned char first, size_t index, unsigned char byte)
+static bool is_continuation_byte(unsigned char first, size_t index, unsigned char byte)
 {
     unsigned char low = 0x80, high = 0xBF;
     if (index == 1) {
@@ -75,7 +75,7 @@ static size_t matching_bytes(const char *text, size_t length, size_t *wanted)
     *wanted = expected_bytes(first);
     if (*wanted == 0)
         return 0;
-    while (have < *wanted && have < length && continues(first, have, (unsigned char)text[have]))
+    while (have < *wanted && have < length && is_continuation_byte(first, have, (unsigned char)text[have]))
         have++;
     return have;
 }
@@ -110,37 +110,37 @@ static size_t write_replacement(char *out)
 }
 
 /* Moves complete characters, and U+FFFD for invalid bytes, from the pending bytes to out. */
-static size_t drain(unicode_stream *stream, char *out)
+static size_t write_complete_characters(unicode_stream *stream, char *out)
 {
     size_t written = 0;
     while (stream->count) {
-        size_t wanted, have = matching_bytes(stream->held, stream->count, &wanted);
+        size_t wanted, have = matching_bytes(stream->pending, stream->count, &wanted);
         size_t used = have ? have : 1;
         if (have && have < wanted && have == stream->count)
             break; /* the start of a character */
         if (have && have == wanted) {
-            memcpy(out + written, stream->held, have);
+            memcpy(out + written, stream->pending, have);
             written += have;
         } else {
             written += write_replacement(out + written);
         }
         stream->count -= used;
-        memmove(stream->held, stream->held + used, stream->count);
+        memmove(stream->pending, stream->pending + used, stream->count);
     }
     return written;
 }
 
-size_t unicode_push(unicode_stream *stream, const char *bytes, size_t length, char *out)
+size_t unicode_stream_push(unicode_stream *stream, const char *bytes, size_t length, char *out)
 {
     size_t written = 0;
     for (size_t i = 0; i < length; i++) {
-        stream->held[stream->count++] = bytes[i];
-        written += drain(stream, out + written);
+        stream->pending[stream->count++] = bytes[i];
+        written += write_complete_characters(stream, out + written);
     }
     return written;
 }
 
-size_t unicode_finish(unicode_stream *stream, char *out)
+size_t unicode_stream_finish(unicode_stream *stream, char *out)
 {
     if (!stream->count)
         return 0;

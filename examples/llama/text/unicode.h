@@ -20,13 +20,13 @@ size_t unicode_write(uint32_t code, char out[4]);
 /* Makes well-formed UTF-8 from pieces that may end within a character. The first bytes of a character are pending until
  * the others arrive; bytes that can never become a character turn into U+FFFD. Initialize it with {0}. */
 typedef struct unicode_stream {
-    char held[4];
+    char pending[4];
     size_t count;
 } unicode_stream;
 
 /* Adds length bytes, and writes complete characters to out (at least 3 * length + 12 bytes). Returns the number of
  * bytes written. */
-size_t unicode_push(unicode_stream *stream, const char *bytes, size_t length, char *out);
+size_t unicode_stream_push(unicode_stream *stream, const char *bytes, size_t length, char *out);
 /* Ends the text: pending bytes become U+FFFD. out: at least 12 bytes. */
-size_t unicode_finish(unicode_stream *stream, char *out);
+size_t unicode_stream_finish(unicode_stream *stream, char *out);
 #endif

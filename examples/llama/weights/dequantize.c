@@ -31,24 +31,24 @@ static float load_f16(const unsigned char *p)
     return float_from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-static void f32(const unsigned char *block, float *out)
+static void decode_f32(const unsigned char *block, float *out)
 {
     *out = float_from_bits(load_u32(block));
 }
 
-static void f16(const unsigned char *block, float *out)
+static void decode_f16(const unsigned char *block, float *out)
 {
     *out = load_f16(block);
 }
 
-static void bf16(const unsigned char *block, float *out)
+static void decode_bf16(const unsigned char *block, float *out)
 {
     *out = float_from_bits((uint32_t)load_u16(block) << 16);
 }
 
 /* Decodes a block of 4- or 5-bit elements: 32 elements, the first 16 in the low halves of bytes, the last 16 in the
  * high halves. */
-static void nibbles(const unsigned char *quants, uint32_t fifth_bits, float scale, float minimum, float *out)
+static void decode_nibbles(const unsigned char *quants, uint32_t fifth_bits, float scale, float minimum, float *out)
 {
     for (int i = 0; i < 16; i++) {
         unsigned low = (quants[i] & 15u) | (fifth_bits >> i & 1u) << 4;
@@ -58,29 +58,29 @@ static void nibbles(const unsigned char *quants, uint32_t fifth_bits, float scal
     }
 }
 
-static void q4_0(const unsigned char *block, float *out)
+static void decode_q4_0(const unsigned char *block, float *out)
 {
     float scale = load_f16(block);
-    nibbles(block + 2, 0, scale, -8.0f * scale, out);
+    decode_nibbles(block + 2, 0, scale, -8.0f * scale, out);
 }
 
-static void q4_1(const unsigned char *block, float *out)
+static void decode_q4_1(const unsigned char *block, float *out)
 {
-    nibbles(block + 4, 0, load_f16(block), load_f16(block + 2), out);
+    decode_nibbles(block + 4, 0, load_f16(block), load_f16(block + 2), out);
 }
 
-static void q5_0(const unsigned char *block, float *out)
+static void decode_q5_0(const unsigned char *block, float *out)
 {
     float scale = load_f16(block);
-    nibbles(block + 6, load_u32(block + 2), scale, -16.0f * scale, out);
+    decode_nibbles(block + 6, load_u32(block + 2), scale, -16.0f * scale, out);
 }
 
-static void q5_1(const unsigned char *block, float *out)
+static void decode_q5_1(const unsigned char *block, float *out)
 {
-    nibbles(block + 8, load_u32(block + 4), load_f16(block), load_f16(block + 2), out);
+    decode_nibbles(block + 8, load_u32(block + 4), load_f16(block), load_f16(block + 2), out);
 }
 
-static void q8_0(const unsigned char *block, float *out)
+static void decode_q8_0(const unsigned char *block, float *out)
 {
     float scale = load_f16(block);
     for (int i = 0; i < 32; i++)
@@ -89,7 +89,7 @@ static void q8_0(const unsigned char *block, float *out)
 
 /* 256 elements: 128 bytes with the low 4 bits, 64 with the high 2, 16 signed scales, one fp16 scale of the scales.
  * Each half holds 128 elements as four runs of 32; a run has two scales, 16 elements each. */
-static void q6_k(const unsigned char *block, float *out)
+static void decode_q6_k(const unsigned char *block, float *out)
 {
     const unsigned char *low = block, *high = block + 128, *scales = block + 192;
     float scale = load_f16(block + 208);
@@ -102,17 +102,17 @@ static void q6_k(const unsigned char *block, float *out)
     }
 }
 
-static const dequantize_type types[] = {
-    {0, "F32", 1, 4, f32},     {1, "F16", 1, 2, f16},        {2, "Q4_0", 32, 18, q4_0},
-    {3, "Q4_1", 32, 20, q4_1}, {6, "Q5_0", 32, 22, q5_0},    {7, "Q5_1", 32, 24, q5_1},
-    {8, "Q8_0", 32, 34, q8_0}, {14, "Q6_K", 256, 210, q6_k}, {30, "BF16", 1, 2, bf16},
+static const dequantize_type decoded_types[] = {
+    {0, "F32", 1, 4, decode_f32},     {1, "F16", 1, 2, decode_f16},        {2, "Q4_0", 32, 18, decode_q4_0},
+    {3, "Q4_1", 32, 20, decode_q4_1}, {6, "Q5_0", 32, 22, decode_q5_0},    {7, "Q5_1", 32, 24, decode_q5_1},
+    {8, "Q8_0", 32, 34, decode_q8_0}, {14, "Q6_K", 256, 210, decode_q6_k}, {30, "BF16", 1, 2, decode_bf16},
 };
 
 const dequantize_type *dequantize_find(uint32_t id)
 {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].id == id)
-            return &types[i];
+    for (size_t i = 0; i < sizeof decoded_types / sizeof decoded_types[0]; i++)
+        if (decoded_types[i].id == id)
+            return &decoded_types[i];
     return NULL;
 }
 

@@ -16,7 +16,7 @@ enum {
     MIN_KEY_BYTES = 8 + 4 + 1,    /* length, type, smallest value */
     MIN_TENSOR_BYTES = 8 + 4 + 12 /* length, rank, type and offset */
 };
-#define BROKEN "the file is truncated or corrupt; fetch it again"
+#define FILE_IS_CORRUPT "the file is truncated or corrupt; fetch it again"
 
 /* A position in the file while its header is read. */
 typedef struct cursor {
@@ -25,24 +25,24 @@ typedef struct cursor {
     char *error;
 } cursor;
 
-static size_t left(const cursor *c)
+static size_t bytes_left(const cursor *c)
 {
     return c->file->size - c->at;
 }
 
-static int need(const cursor *c, uint64_t bytes, const char *what)
+static int need_bytes(const cursor *c, uint64_t bytes, const char *what)
 {
-    if (bytes <= left(c))
+    if (bytes <= bytes_left(c))
         return 0;
-    return gguf_fail(c->error, "%s: byte %zu: %s needs %llu bytes, but only %zu are left: " BROKEN, c->file->name,
-                     c->at, what, (unsigned long long)bytes, left(c));
+    return gguf_fail(c->error, "%s: byte %zu: %s needs %llu bytes, but only %zu are left: " FILE_IS_CORRUPT,
+                     c->file->name, c->at, what, (unsigned long long)bytes, bytes_left(c));
 }
 
 static int read_uint(cursor *c, size_t bytes, const char *what, uint64_t *value)
 {
-    if (need(c, bytes, what))
+    if (need_bytes(c, bytes, what))
         return -1;
-    *value = gguf_load(c->file->bytes + c->at, bytes);
+    *value = gguf_load_uint(c->file->bytes + c->at, bytes);
     c->at += bytes;
     return 0;
 }
@@ -54,9 +54,9 @@ static int read_string(cursor *c, uint64_t limit, const char *what, gguf_string 
     if (read_uint(c, 8, what, &length))
         return -1;
     if (length > limit)
-        return gguf_fail(c->error, "%s: byte %zu: %s is %llu bytes long, more than the allowed %llu: " BROKEN,
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu bytes long, more than the allowed %llu: " FILE_IS_CORRUPT,
                          c->file->name, start, what, (unsigned long long)length, (unsigned long long)limit);
-    if (need(c, length, what))
+    if (need_bytes(c, length, what))
         return -1;
     *string = (gguf_string){(const char *)c->file->bytes + c->at, (size_t)length};
     c->at += (size_t)length;
@@ -70,8 +70,8 @@ static int read_type(cursor *c, const char *what, gguf_type *type)
     if (read_uint(c, 4, what, &number))
         return -1;
     if (number >= GGUF_TYPE_COUNT)
-        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, and GGUF has the types 0 to %d: " BROKEN, c->file->name,
-                         start, what, (unsigned long long)number, GGUF_TYPE_COUNT - 1);
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, and GGUF has the types 0 to %d: " FILE_IS_CORRUPT,
+                         c->file->name, start, what, (unsigned long long)number, GGUF_TYPE_COUNT - 1);
     *type = (gguf_type)number;
     return 0;
 }
@@ -86,7 +86,7 @@ static int skip_value(cursor *c, gguf_type type, int depth)
     uint64_t count;
     size_t bytes = gguf_scalar_bytes(type);
     if (bytes) {
-        if (need(c, bytes, "a value"))
+        if (need_bytes(c, bytes, "a value"))
             return -1;
         c->at += bytes;
         return 0;
@@ -94,15 +94,16 @@ static int skip_value(cursor *c, gguf_type type, int depth)
     if (type == GGUF_STRING)
         return read_string(c, UINT64_MAX, "a string value", &string);
     if (depth == MAX_ARRAY_DEPTH)
-        return gguf_fail(c->error, "%s: byte %zu: arrays are nested more than %d deep: " BROKEN, c->file->name, c->at,
-                         MAX_ARRAY_DEPTH);
+        return gguf_fail(c->error, "%s: byte %zu: arrays are nested more than %d deep: " FILE_IS_CORRUPT, c->file->name,
+                         c->at, MAX_ARRAY_DEPTH);
     if (read_type(c, "an array's element type", &element) || read_uint(c, 8, "an array's length", &count))
         return -1;
     bytes = gguf_scalar_bytes(element);
-    if (count > left(c) / (bytes ? bytes : 8)) /* a string takes at least 8 bytes, an array 12 */
-        return gguf_fail(c->error,
-                         "%s: byte %zu: an array of %llu %s does not fit into the %zu bytes that are left: " BROKEN,
-                         c->file->name, c->at, (unsigned long long)count, gguf_type_name(element), left(c));
+    if (count > bytes_left(c) / (bytes ? bytes : 8)) /* a string takes at least 8 bytes, an array 12 */
+        return gguf_fail(
+            c->error,
+            "%s: byte %zu: an array of %llu %s does not fit into the %zu bytes that are left: " FILE_IS_CORRUPT,
+            c->file->name, c->at, (unsigned long long)count, gguf_type_name(element), bytes_left(c));
     if (bytes) {
         c->at += (size_t)count * bytes;
         return 0;
@@ -140,17 +141,17 @@ static int read_keys(cursor *c, gguf *file)
     qsort(file->keys, file->key_count, sizeof *file->keys, gguf_compare_keys);
     for (size_t i = 1; i < file->key_count; i++)
         if (gguf_compare_keys(&file->keys[i - 1], &file->keys[i]) == 0)
-            return gguf_fail(c->error, "%s: the key %.*s is there twice: " BROKEN, file->name,
+            return gguf_fail(c->error, "%s: the key %.*s is there twice: " FILE_IS_CORRUPT, file->name,
                              (int)file->keys[i].name.length, file->keys[i].name.text);
     return 0;
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
 
-static int tensor_fail(const cursor *c, const gguf_tensor *t, const char *what)
+static int fail_tensor(const cursor *c, const gguf_tensor *t, const char *what)
 {
-    return gguf_fail(c->error, "%s: byte %zu: tensor %.*s: %s: " BROKEN, c->file->name, c->at, (int)t->name.length,
-                     t->name.text, what);
+    return gguf_fail(c->error, "%s: byte %zu: tensor %.*s: %s: " FILE_IS_CORRUPT, c->file->name, c->at,
+                     (int)t->name.length, t->name.text, what);
 }
 
 static int read_shape(cursor *c, gguf_tensor *t)
@@ -159,7 +160,7 @@ static int read_shape(cursor *c, gguf_tensor *t)
     if (read_uint(c, 4, "a tensor's rank", &rank))
         return -1;
     if (rank < 1 || rank > GGUF_MAX_RANK)
-        return tensor_fail(c, t, "its rank is not 1 to 4");
+        return fail_tensor(c, t, "its rank is not 1 to 4");
     t->rank = (int)rank;
     t->elements = 1;
     for (int i = 0; i < GGUF_MAX_RANK; i++) {
@@ -167,9 +168,9 @@ static int read_shape(cursor *c, gguf_tensor *t)
         if (i < t->rank && read_uint(c, 8, "a tensor's dimension", &t->dim[i]))
             return -1;
         if (t->dim[i] == 0)
-            return tensor_fail(c, t, "a dimension is 0");
+            return fail_tensor(c, t, "a dimension is 0");
         if (t->elements > INT64_MAX / t->dim[i])
-            return tensor_fail(c, t, "the product of its dimensions overflows");
+            return fail_tensor(c, t, "the product of its dimensions overflows");
         t->elements *= t->dim[i];
     }
     return 0;
@@ -188,9 +189,9 @@ static int read_tensor_entry(cursor *c, gguf_tensor *t, uint64_t *offset)
     if (!known)
         return 0; /* an error only if the program reads it */
     if (t->dim[0] % known->elements)
-        return tensor_fail(c, t, "its row is not a whole number of blocks");
+        return fail_tensor(c, t, "its row is not a whole number of blocks");
     if (t->elements / known->elements > INT64_MAX / known->bytes)
-        return tensor_fail(c, t, "its size overflows");
+        return fail_tensor(c, t, "its size overflows");
     t->bytes = t->elements / known->elements * known->bytes;
     return 0;
 }
@@ -198,22 +199,22 @@ static int read_tensor_entry(cursor *c, gguf_tensor *t, uint64_t *offset)
 static int read_alignment(const gguf *file, size_t *alignment, char *error)
 {
     int64_t value = 32;
-    if (gguf_has(file, "general.alignment") && gguf_get_int(file, "general.alignment", 8, 1 << 30, &value, error))
+    if (gguf_has_key(file, "general.alignment") && gguf_get_int(file, "general.alignment", 8, 1 << 30, &value, error))
         return -1;
     if (value & (value - 1))
-        return gguf_fail(error, "%s: the key general.alignment is %lld, not a power of two: " BROKEN, file->name,
-                         (long long)value);
+        return gguf_fail(error, "%s: the key general.alignment is %lld, not a power of two: " FILE_IS_CORRUPT,
+                         file->name, (long long)value);
     *alignment = (size_t)value;
     return 0;
 }
 
-static int place_tensor(const cursor *c, gguf_tensor *t, uint64_t offset, size_t start, size_t alignment)
+static int locate_tensor(const cursor *c, gguf_tensor *t, uint64_t offset, size_t start, size_t alignment)
 {
     size_t space = c->file->size - start;
     if (offset % alignment)
-        return tensor_fail(c, t, "its offset is not a multiple of general.alignment");
+        return fail_tensor(c, t, "its offset is not a multiple of general.alignment");
     if (offset > space || t->bytes > space - offset)
-        return tensor_fail(c, t, "its data runs past the end of the file");
+        return fail_tensor(c, t, "its data runs past the end of the file");
     t->data = c->file->bytes + start + offset;
     return 0;
 }
@@ -229,7 +230,7 @@ static int read_tensors(cursor *c, gguf *file)
     size_t alignment = 32, start;
     int result = -1;
     if (!offsets) {
-        gguf_say(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
+        gguf_set_error(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
         goto done;
     }
     for (size_t i = 0; i < file->tensor_count; i++)
@@ -240,18 +241,18 @@ static int read_tensors(cursor *c, gguf *file)
     start = c->at + (alignment - c->at % alignment) % alignment;
     if (start > file->size) {
         if (file->tensor_count) {
-            need(c, start - c->at + 1, "the tensor data");
+            need_bytes(c, start - c->at + 1, "the tensor data");
             goto done;
         }
         start = file->size;
     }
     for (size_t i = 0; i < file->tensor_count; i++)
-        if (place_tensor(c, &file->tensors[i], offsets[i], start, alignment))
+        if (locate_tensor(c, &file->tensors[i], offsets[i], start, alignment))
             goto done;
     qsort(file->tensors, file->tensor_count, sizeof *file->tensors, compare_tensors);
     for (size_t i = 1; i < file->tensor_count; i++)
         if (compare_tensors(&file->tensors[i - 1], &file->tensors[i]) == 0) {
-            tensor_fail(c, &file->tensors[i], "there are two of that name");
+            fail_tensor(c, &file->tensors[i], "there are two of that name");
             goto done;
         }
     result = 0;
@@ -313,8 +314,8 @@ static int read_count(cursor *c, size_t smallest, const char *what, size_t *coun
     uint64_t value;
     if (read_uint(c, 8, what, &value))
         return -1;
-    if (value > left(c) / smallest)
-        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, more than a file of %zu bytes can hold: " BROKEN,
+    if (value > bytes_left(c) / smallest)
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, more than a file of %zu bytes can hold: " FILE_IS_CORRUPT,
                          c->file->name, start, what, (unsigned long long)value, c->file->size);
     *count = (size_t)value;
     return 0;
@@ -323,7 +324,7 @@ static int read_count(cursor *c, size_t smallest, const char *what, size_t *coun
 static int read_file(gguf *file, char *error)
 {
     cursor c = {file, 0, error};
-    if (need(&c, HEADER_BYTES, "the header") || check_version(&c))
+    if (need_bytes(&c, HEADER_BYTES, "the header") || check_version(&c))
         return -1;
     if (read_count(&c, MIN_TENSOR_BYTES, "the number of tensors", &file->tensor_count) ||
         read_count(&c, MIN_KEY_BYTES, "the number of keys", &file->key_count))
@@ -342,7 +343,7 @@ static gguf *new_file(const char *name, char *error)
     if (file && (file->name = strdup(name)))
         return file;
     free(file);
-    gguf_say(error, "%s: no memory to open it", name);
+    gguf_set_error(error, "%s: no memory to open it", name);
     return NULL;
 }
 
@@ -370,8 +371,8 @@ static int map_file(gguf *file, int descriptor, char *error)
     if (!S_ISREG(status.st_mode))
         return gguf_fail(error, "%s: this is not a regular file", file->name);
     if (status.st_size < HEADER_BYTES)
-        return gguf_fail(error, "%s: the file has %lld bytes, and a GGUF header alone has %d: " BROKEN, file->name,
-                         (long long)status.st_size, HEADER_BYTES);
+        return gguf_fail(error, "%s: the file has %lld bytes, and a GGUF header alone has %d: " FILE_IS_CORRUPT,
+                         file->name, (long long)status.st_size, HEADER_BYTES);
     file->size = (size_t)status.st_size;
     file->mapping = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (file->mapping == MAP_FAILED) {
@@ -391,7 +392,7 @@ int gguf_open(gguf **file, const char *path, char *error)
         goto done;
     descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
-        gguf_say(error, "%s: cannot open it: %s", path, strerror(errno));
+        gguf_set_error(error, "%s: cannot open it: %s", path, strerror(errno));
         goto done;
     }
     if (map_file(opened, descriptor, error) || read_file(opened, error))

@@ -68,7 +68,7 @@ void gguf_close(gguf *file);
 /* The file's name in errors. */
 const char *gguf_name(const gguf *file);
 
-bool gguf_has(const gguf *file, const char *key);
+bool gguf_has_key(const gguf *file, const char *key);
 /* Reads the key's value, which must have an integer type and be in minimum..maximum. */
 int gguf_get_int(const gguf *file, const char *key, int64_t minimum, int64_t maximum, int64_t *value, char *error);
 /* Reads the key's value, which must be a finite 32- or 64-bit float. */

@@ -20,11 +20,11 @@ struct gguf {
     size_t tensor_count;
 };
 
-__attribute__((format(printf, 2, 3))) void gguf_say(char *error, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gguf_set_error(char *error, const char *format, ...);
 /* A macro, so that analyzers see the returned value. */
-#define gguf_fail(...) (gguf_say(__VA_ARGS__), -1)
+#define gguf_fail(...) (gguf_set_error(__VA_ARGS__), -1)
 
-uint64_t gguf_load(const unsigned char *p, size_t bytes);
+uint64_t gguf_load_uint(const unsigned char *p, size_t bytes);
 size_t gguf_scalar_bytes(gguf_type type); /* 0: a string or an array */
 const char *gguf_type_name(gguf_type type);
 int gguf_compare_keys(const void *a, const void *b);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gguf_say(char *error, const char *format, ...)
+void gguf_set_error(char *error, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -13,7 +13,7 @@ void gguf_say(char *error, const char *format, ...)
     va_end(list);
 }
 
-uint64_t gguf_load(const unsigned char *p, size_t bytes)
+uint64_t gguf_load_uint(const unsigned char *p, size_t bytes)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -42,18 +42,18 @@ static const gguf_key *find_key(const gguf *file, const char *name)
     return file->key_count ? bsearch(&wanted, file->keys, file->key_count, sizeof wanted, gguf_compare_keys) : NULL;
 }
 
-bool gguf_has(const gguf *file, const char *name)
+bool gguf_has_key(const gguf *file, const char *name)
 {
     return find_key(file, name) != NULL;
 }
 
-static int missing(const gguf *file, const char *name, char *error)
+static int fail_missing_key(const gguf *file, const char *name, char *error)
 {
     return gguf_fail(error, "%s: the key %s is missing; the file is not a model that this program can run", file->name,
                      name);
 }
 
-static int wrong_type(const gguf *file, const gguf_key *k, const char *wanted, char *error)
+static int fail_wrong_type(const gguf *file, const gguf_key *k, const char *wanted, char *error)
 {
     return gguf_fail(error, "%s: the key %.*s has the type %s, but must be %s", file->name, (int)k->name.length,
                      k->name.text, gguf_type_name(k->type), wanted);
@@ -62,7 +62,7 @@ static int wrong_type(const gguf *file, const gguf_key *k, const char *wanted, c
 /* Returns false if the value is not an integer, or does not fit. */
 static bool load_int(const gguf_key *k, int64_t *value)
 {
-    uint64_t bits = gguf_load(k->value, gguf_scalar_bytes(k->type));
+    uint64_t bits = gguf_load_uint(k->value, gguf_scalar_bytes(k->type));
     switch (k->type) {
     case GGUF_U8:
     case GGUF_U16:
@@ -80,9 +80,9 @@ int gguf_get_int(const gguf *file, const char *name, int64_t minimum, int64_t ma
 {
     const gguf_key *k = find_key(file, name);
     if (!k)
-        return missing(file, name, error);
+        return fail_missing_key(file, name, error);
     if (!gguf_scalar_bytes(k->type) || k->type == GGUF_F32 || k->type == GGUF_F64 || k->type == GGUF_BOOL)
-        return wrong_type(file, k, "an integer", error);
+        return fail_wrong_type(file, k, "an integer", error);
     if (!load_int(k, value) || *value < minimum || *value > maximum)
         return gguf_fail(error, "%s: the key %s is out of range; it must be %lld to %lld", file->name, name,
                          (long long)minimum, (long long)maximum);
@@ -94,14 +94,14 @@ int gguf_get_float(const gguf *file, const char *name, double *value, char *erro
     const gguf_key *k = find_key(file, name);
     float single;
     if (!k)
-        return missing(file, name, error);
+        return fail_missing_key(file, name, error);
     if (k->type == GGUF_F32) {
         memcpy(&single, k->value, sizeof single);
         *value = single;
     } else if (k->type == GGUF_F64) {
         memcpy(value, k->value, sizeof *value);
     } else {
-        return wrong_type(file, k, "a float", error);
+        return fail_wrong_type(file, k, "a float", error);
     }
     if (!isfinite(*value))
         return gguf_fail(error, "%s: the key %s is not a finite number", file->name, name);
@@ -112,9 +112,9 @@ int gguf_get_bool(const gguf *file, const char *name, bool *value, char *error)
 {
     const gguf_key *k = find_key(file, name);
     if (!k)
-        return missing(file, name, error);
+        return fail_missing_key(file, name, error);
     if (k->type != GGUF_BOOL)
-        return wrong_type(file, k, "a bool", error);
+        return fail_wrong_type(file, k, "a bool", error);
     *value = k->value[0] != 0;
     return 0;
 }
@@ -122,16 +122,16 @@ int gguf_get_bool(const gguf *file, const char *name, bool *value, char *error)
 /* Reads a string that skip_value has checked. */
 static gguf_string load_string(const unsigned char *p)
 {
-    return (gguf_string){(const char *)p + 8, (size_t)gguf_load(p, 8)};
+    return (gguf_string){(const char *)p + 8, (size_t)gguf_load_uint(p, 8)};
 }
 
 int gguf_get_string(const gguf *file, const char *name, gguf_string *value, char *error)
 {
     const gguf_key *k = find_key(file, name);
     if (!k)
-        return missing(file, name, error);
+        return fail_missing_key(file, name, error);
     if (k->type != GGUF_STRING)
-        return wrong_type(file, k, "a string", error);
+        return fail_wrong_type(file, k, "a string", error);
     *value = load_string(k->value);
     return 0;
 }
@@ -140,10 +140,10 @@ int gguf_get_array(const gguf *file, const char *name, gguf_type type, gguf_arra
 {
     const gguf_key *k = find_key(file, name);
     if (!k)
-        return missing(file, name, error);
+        return fail_missing_key(file, name, error);
     if (k->type != GGUF_ARRAY)
-        return wrong_type(file, k, "an array", error);
-    *array = (gguf_array){(gguf_type)gguf_load(k->value, 4), gguf_load(k->value + 4, 8), k->value + 12};
+        return fail_wrong_type(file, k, "an array", error);
+    *array = (gguf_array){(gguf_type)gguf_load_uint(k->value, 4), gguf_load_uint(k->value + 4, 8), k->value + 12};
     if (array->type != type)
         return gguf_fail(error, "%s: the key %s is an array of %s, but must be one of %s", file->name, name,
                          gguf_type_name(array->type), gguf_type_name(type));
@@ -159,5 +159,5 @@ gguf_string gguf_next_string(gguf_array *array)
 
 int32_t gguf_array_i32(const gguf_array *array, uint64_t index)
 {
-    return (int32_t)(uint32_t)gguf_load(array->next + 4 * index, 4);
+    return (int32_t)(uint32_t)gguf_load_uint(array->next + 4 * index, 4);
 }

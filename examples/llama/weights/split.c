@@ -10,37 +10,37 @@ static llama_range share(int total, int rank, int ranks)
 }
 
 /* Returns the key heads that a range of query heads reads. */
-static llama_range read_by(llama_range heads, int group)
+static llama_range find_kv_heads(llama_range heads, int group)
 {
     int first = heads.first / group, last = (heads.first + heads.count - 1) / group;
     return (llama_range){first, last - first + 1};
 }
 
-static bg_status invalid(const char *what, const char *advice)
+static bg_status fail_invalid(const char *what, const char *advice)
 {
     return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "llama_split", what, advice);
 }
 
-static bg_status check(const llama_config *c, int rank, int ranks)
+static bg_status check_split(const llama_config *c, int rank, int ranks)
 {
     int most = c->heads < c->hidden ? c->heads : c->hidden;
     char what[128];
     if (rank < 0 || rank >= ranks)
-        return invalid("there is no such rank", "give ranks from 0 to their number - 1");
+        return fail_invalid("there is no such rank", "give ranks from 0 to their number - 1");
     if (c->kv_heads < 1 || c->heads % c->kv_heads != 0)
-        return invalid("the query heads are not a multiple of the key heads", "give the shape of a whole model");
+        return fail_invalid("the query heads are not a multiple of the key heads", "give the shape of a whole model");
     snprintf(what, sizeof what, "%d ranks cannot share %d query heads and %d hidden units", ranks, c->heads, c->hidden);
-    return ranks <= most ? BG_OK : invalid(what, "use no more ranks than there are query heads");
+    return ranks <= most ? BG_OK : fail_invalid(what, "use no more ranks than there are query heads");
 }
 
 bg_status llama_split(llama_part *part, const llama_config *config, int rank, int ranks)
 {
-    bg_status status = check(config, rank, ranks);
+    bg_status status = check_split(config, rank, ranks);
     if (status != BG_OK)
         return status;
     *part = (llama_part){.rank = rank, .ranks = ranks, .group = config->heads / config->kv_heads};
     part->heads = share(config->heads, rank, ranks);
-    part->kv_heads = read_by(part->heads, part->group);
+    part->kv_heads = find_kv_heads(part->heads, part->group);
     part->hidden = share(config->hidden, rank, ranks);
     return BG_OK;
 }

@@ -27,7 +27,7 @@ const llama_config llama_smollm2 = {.layers = 30,
                                     .rope_base = 100000.0f,
                                     .norm_epsilon = 1e-5f};
 
-enum { TENSORS_PER_LAYER = 9, TENSORS_BESIDE = 3, MAX_LAYERS = 1024 };
+enum { TENSORS_PER_LAYER = 9, TENSORS_OUTSIDE_LAYERS = 3, MAX_LAYERS = 1024 };
 
 /* ---- the list of tensors ------------------------------------------------------------------------ */
 
@@ -37,7 +37,7 @@ typedef struct tensor_spec {
     int columns, rows; /* rows 1: a vector */
 } tensor_spec;
 
-static void layer_specs(const llama_config *c, llama_layer_weights *l, tensor_spec specs[TENSORS_PER_LAYER])
+static void get_layer_specs(const llama_config *c, llama_layer_weights *l, tensor_spec specs[TENSORS_PER_LAYER])
 {
     int query = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
     const tensor_spec all[TENSORS_PER_LAYER] = {
@@ -54,48 +54,48 @@ static void layer_specs(const llama_config *c, llama_layer_weights *l, tensor_sp
     memcpy(specs, all, sizeof all);
 }
 
-static int no_memory(char *error)
+static int fail_out_of_memory(char *error)
 {
     snprintf(error, GGUF_ERROR_SIZE, "no memory for the model's weights");
     return -1;
 }
 
-static int prepare(llama_weights *w, const llama_config *config, char *error)
+static int init_weights(llama_weights *w, const llama_config *config, char *error)
 {
     memset(w, 0, sizeof *w);
     w->config = *config;
     w->layer = calloc((size_t)config->layers, sizeof *w->layer);
-    w->owned = calloc((size_t)config->layers * TENSORS_PER_LAYER + TENSORS_BESIDE, sizeof *w->owned);
-    return w->layer && w->owned ? 0 : no_memory(error);
+    w->owned = calloc((size_t)config->layers * TENSORS_PER_LAYER + TENSORS_OUTSIDE_LAYERS, sizeof *w->owned);
+    return w->layer && w->owned ? 0 : fail_out_of_memory(error);
 }
 
-static int allocate(llama_weights *w, const tensor_spec *spec, char *error)
+static int allocate_tensor(llama_weights *w, const tensor_spec *spec, char *error)
 {
     float *values = malloc((size_t)spec->columns * (size_t)spec->rows * sizeof *values);
     if (!values)
-        return no_memory(error);
+        return fail_out_of_memory(error);
     w->owned[w->owned_count++] = values;
     *spec->weights = values;
     return 0;
 }
 
 /* Calls make for every tensor: the embedding, the layers, the last norm, and the output matrix if it is not tied. */
-static int each_tensor(llama_weights *w, bool tied,
-                       int (*make)(llama_weights *, const tensor_spec *, int layer, void *, char *), void *user,
-                       char *error)
+static int make_all_tensors(llama_weights *w, bool tied,
+                            int (*make)(llama_weights *, const tensor_spec *, int layer, void *, char *), void *user,
+                            char *error)
 {
     const llama_config *c = &w->config;
-    const tensor_spec beside[TENSORS_BESIDE] = {{"token_embd", &w->embedding, c->width, c->vocabulary},
-                                                {"output_norm", &w->final_norm, c->width, 1},
-                                                {"output", &w->output, c->width, c->vocabulary}};
-    for (int i = 0; i < TENSORS_BESIDE - (tied ? 1 : 0); i++)
-        if (allocate(w, &beside[i], error) || make(w, &beside[i], -1, user, error))
+    const tensor_spec beside[TENSORS_OUTSIDE_LAYERS] = {{"token_embd", &w->embedding, c->width, c->vocabulary},
+                                                        {"output_norm", &w->final_norm, c->width, 1},
+                                                        {"output", &w->output, c->width, c->vocabulary}};
+    for (int i = 0; i < TENSORS_OUTSIDE_LAYERS - (tied ? 1 : 0); i++)
+        if (allocate_tensor(w, &beside[i], error) || make(w, &beside[i], -1, user, error))
             return -1;
     for (int layer = 0; layer < c->layers; layer++) {
         tensor_spec specs[TENSORS_PER_LAYER];
-        layer_specs(c, &w->layer[layer], specs);
+        get_layer_specs(c, &w->layer[layer], specs);
         for (int i = 0; i < TENSORS_PER_LAYER; i++)
-            if (allocate(w, &specs[i], error) || make(w, &specs[i], layer, user, error))
+            if (allocate_tensor(w, &specs[i], error) || make(w, &specs[i], layer, user, error))
                 return -1;
     }
     if (tied)
@@ -138,7 +138,7 @@ static int make_random(llama_weights *w, const tensor_spec *spec, int layer, voi
 
 int llama_weights_random(llama_weights *w, const llama_config *config, uint64_t seed, char *error)
 {
-    if (prepare(w, config, error) || each_tensor(w, false, make_random, &seed, error)) {
+    if (init_weights(w, config, error) || make_all_tensors(w, false, make_random, &seed, error)) {
         llama_weights_free(w);
         return -1;
     }
@@ -184,44 +184,45 @@ static int read_int(const gguf *file, const char *key, int maximum, int *value, 
 static int read_int_or(const gguf *file, const char *key, int maximum, int otherwise, int *value, char *error)
 {
     *value = otherwise;
-    return gguf_has(file, key) ? read_int(file, key, maximum, value, error) : 0;
+    return gguf_has_key(file, key) ? read_int(file, key, maximum, value, error) : 0;
 }
 
 static int read_float_or(const gguf *file, const char *key, double otherwise, float *value, char *error)
 {
     double number = otherwise;
-    int result = gguf_has(file, key) ? gguf_get_float(file, key, &number, error) : 0;
+    int result = gguf_has_key(file, key) ? gguf_get_float(file, key, &number, error) : 0;
     *value = (float)number;
     return result;
 }
 
-static int refuse(const gguf *file, char *error, const char *what)
+static int reject_file(const gguf *file, char *error, const char *what)
 {
     snprintf(error, GGUF_ERROR_SIZE, "%s: %s", gguf_name(file), what);
     return -1;
 }
 
 /* Rejects models that need what this decoder does not compute. */
-static int check_kind(const gguf *file, char *error)
+static int check_architecture(const gguf *file, char *error)
 {
     gguf_string architecture, scaling;
     if (gguf_get_string(file, "general.architecture", &architecture, error))
         return -1;
     if (architecture.length != 5 || memcmp(architecture.text, "llama", 5) != 0)
-        return refuse(file, error, "the key general.architecture is not \"llama\", the one that this program runs");
-    if (gguf_has(file, "llama.expert_count"))
-        return refuse(file, error,
-                      "the model is a mixture of experts (key llama.expert_count), which this program does not run");
-    if (gguf_has(file, "llama.rope.scaling.type")) {
+        return reject_file(file, error,
+                           "the key general.architecture is not \"llama\", the one that this program runs");
+    if (gguf_has_key(file, "llama.expert_count"))
+        return reject_file(
+            file, error, "the model is a mixture of experts (key llama.expert_count), which this program does not run");
+    if (gguf_has_key(file, "llama.rope.scaling.type")) {
         if (gguf_get_string(file, "llama.rope.scaling.type", &scaling, error))
             return -1;
         if (scaling.length != 4 || memcmp(scaling.text, "none", 4) != 0)
-            return refuse(
+            return reject_file(
                 file, error,
                 "the model scales its rotary positions (key llama.rope.scaling.type), which this program does not do");
     }
     if (gguf_find_tensor(file, "rope_freqs.weight"))
-        return refuse(
+        return reject_file(
             file, error,
             "the model has its own rotary frequencies (tensor rope_freqs.weight), which this program does not use");
     return 0;
@@ -230,11 +231,13 @@ static int check_kind(const gguf *file, char *error)
 static int check_heads(const gguf *file, const llama_config *c, int rotated, char *error)
 {
     if (c->heads % c->kv_heads)
-        return refuse(file, error, "llama.attention.head_count is not a multiple of llama.attention.head_count_kv");
+        return reject_file(file, error,
+                           "llama.attention.head_count is not a multiple of llama.attention.head_count_kv");
     if (c->head_dim % 4 || c->head_dim > 256)
-        return refuse(file, error, "the size of a head is not a multiple of 4 up to 256, which this program needs");
+        return reject_file(file, error,
+                           "the size of a head is not a multiple of 4 up to 256, which this program needs");
     if (rotated != c->head_dim)
-        return refuse(
+        return reject_file(
             file, error,
             "llama.rope.dimension_count differs from the size of a head, which this program does not support");
     return 0;
@@ -244,7 +247,7 @@ static int read_config(llama_config *c, const gguf *file, char *error)
 {
     const gguf_tensor *embedding = gguf_find_tensor(file, "token_embd.weight");
     int rotated;
-    if (check_kind(file, error) || read_int(file, "llama.block_count", MAX_LAYERS, &c->layers, error) ||
+    if (check_architecture(file, error) || read_int(file, "llama.block_count", MAX_LAYERS, &c->layers, error) ||
         read_int(file, "llama.embedding_length", 1 << 16, &c->width, error) ||
         read_int(file, "llama.feed_forward_length", 1 << 18, &c->hidden, error) ||
         read_int(file, "llama.attention.head_count", 1 << 10, &c->heads, error) ||
@@ -256,7 +259,7 @@ static int read_config(llama_config *c, const gguf *file, char *error)
         read_float_or(file, "llama.attention.layer_norm_rms_epsilon", 1e-5, &c->norm_epsilon, error))
         return -1;
     if (!embedding || embedding->rank != 2 || embedding->dim[1] > 1 << 24)
-        return refuse(file, error, "tensor token_embd.weight is missing or not a matrix");
+        return reject_file(file, error, "tensor token_embd.weight is missing or not a matrix");
     c->vocabulary = (int)embedding->dim[1];
     return check_heads(file, c, rotated, error);
 }
@@ -266,8 +269,8 @@ int llama_weights_read(llama_weights *w, const gguf *file, char *error)
     llama_config config;
     if (read_config(&config, file, error))
         return -1;
-    if (prepare(w, &config, error) ||
-        each_tensor(w, !gguf_find_tensor(file, "output.weight"), make_from_file, (void *)file, error)) {
+    if (init_weights(w, &config, error) ||
+        make_all_tensors(w, !gguf_find_tensor(file, "output.weight"), make_from_file, (void *)file, error)) {
         llama_weights_free(w);
         return -1;
     }

@@ -14,7 +14,7 @@
 #include <hostcuda/hostcuda.h>
 #include <pthread.h>
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 static cudaError_t start_error;
 
 static void end_thread(struct hc_thread *thread)
@@ -39,51 +39,53 @@ static void start_host_device(void)
     }
 }
 
-static cudaError_t begin_anywhere(void)
+static cudaError_t begin_call(void)
 {
-    pthread_once(&once, start_host_device);
+    pthread_once(&start_once, start_host_device);
     (void)hc_thread(); /* allocates, so before the lock is taken */
     hc_lock();
-    hc_calls++;
+    hc_call_count++;
     return start_error;
 }
 
-cudaError_t hc_begin_unnamed(void)
+cudaError_t hc_call_begin_uncounted(void)
 {
-    cudaError_t error = begin_anywhere();
+    cudaError_t error = begin_call();
     return !error && hc_thread()->inside.host_function ? cudaErrorNotPermitted : error;
 }
 
 /* name NULL: HOSTCUDA_FAIL does not count the call. */
 static inline cudaError_t begin_named(cudaError_t error, const char *name, bool quiet)
 {
-    cudaError_t injected = !error && hc_fault_watching && name ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
+    cudaError_t injected =
+        !error && hc_fault_watching && name ? (cudaError_t)hc_fault_match_call(name).code : cudaSuccess;
     if (!error && !quiet)
         error = hc_device(hc_thread()->device)->sticky;
     return error ? error : injected;
 }
 
-cudaError_t hc_begin_driver_as(const char *name, bool quiet)
+cudaError_t hc_call_begin_driver_as(const char *name, bool quiet)
 {
-    cudaError_t error = hc_begin_unnamed();
-    return begin_named(error, hc_forward_arrive(hc_thread(), name), quiet);
+    cudaError_t error = hc_call_begin_uncounted();
+    return begin_named(error, hc_forward_enter_driver(hc_thread(), name), quiet);
 }
 
 /* Releases the lock while libcuda.so.1 is opened, since that library calls back. */
-static bool library_is_good(void)
+static bool open_driver_library_unlocked(void)
 {
     hc_unlock();
-    bool good = hc_library_good();
+    bool good = hc_driver_library_open();
     hc_lock();
     return good;
 }
 
-__attribute__((cold, noinline)) static cudaError_t begin_beside_driver(cudaError_t error, const char *name, bool quiet)
+__attribute__((cold, noinline)) static cudaError_t begin_call_with_driver(cudaError_t error, const char *name,
+                                                                          bool quiet)
 {
     const char *door = hc_thread()->inside.door;
-    if (!door && !error && hc_through && !library_is_good())
+    if (!door && !error && hc_through_driver && !open_driver_library_unlocked())
         error = cudaErrorInsufficientDriver;
-    return begin_named(error, door ? hc_forward_arrive(hc_thread(), door) : name, quiet);
+    return begin_named(error, door ? hc_forward_enter_driver(hc_thread(), door) : name, quiet);
 }
 
 /* A call of the runtime makes the device's context current. */
@@ -91,44 +93,44 @@ static inline cudaError_t begin_api_call(cudaError_t error, const char *name, bo
 {
     struct hc_thread *thread = hc_thread();
     thread->context |= !thread->inside.door;
-    return HC_DRIVER_USED ? begin_beside_driver(error, name, quiet) : begin_named(error, name, quiet);
+    return HC_DRIVER_USED ? begin_call_with_driver(error, name, quiet) : begin_named(error, name, quiet);
 }
 
-cudaError_t hc_begin_as(const char *name)
+cudaError_t hc_call_begin_as(const char *name)
 {
-    return begin_api_call(hc_begin_unnamed(), name, false);
+    return begin_api_call(hc_call_begin_uncounted(), name, false);
 }
 
-cudaError_t hc_begin_quiet_as(const char *name)
+cudaError_t hc_call_begin_despite_errors_as(const char *name)
 {
-    return begin_api_call(hc_begin_unnamed(), name, true);
+    return begin_api_call(hc_call_begin_uncounted(), name, true);
 }
 
-cudaError_t hc_begin_permitted_as(const char *name, bool quiet)
+cudaError_t hc_call_begin_in_host_function_as(const char *name, bool quiet)
 {
-    return begin_api_call(begin_anywhere(), name, quiet);
+    return begin_api_call(begin_call(), name, quiet);
 }
 
 /* Whether the call was a driver call, or a call that libcuda made for a call of the program. Such calls change neither
  * the program's order of work nor its last error. */
-__attribute__((cold, noinline)) static bool leave_driver(cudaError_t error)
+__attribute__((cold, noinline)) static bool end_driver_call(cudaError_t error)
 {
     struct hc_thread *thread = hc_thread();
     bool inside = thread->inside.door || thread->inside.forward;
     thread->inside.door = NULL;
-    hc_forward_leave(thread, error);
+    hc_forward_leave_driver(thread, error);
     return inside;
 }
 
-cudaError_t hc_end(cudaError_t error)
+cudaError_t hc_call_end(cudaError_t error)
 {
-    bool driver = HC_DRIVER_USED && leave_driver(error);
+    bool driver = HC_DRIVER_USED && end_driver_call(error);
     if (!driver && !hc_thread()->tools)
-        hc_run_early(); /* tools do not change the program's order */
-    hc_progress_begin();
-    cudaUserObject_t due = hc_objects_take_due();
+        hc_run_at_call_end(); /* tools do not change the program's order */
+    hc_progress_start_if_queued();
+    cudaUserObject_t due = hc_objects_pop_unreferenced();
     hc_unlock();
-    hc_objects_run_due(due);
+    hc_objects_destroy_unreferenced(due);
     if (error && error != cudaErrorNotReady && !driver) /* NotReady is an answer, not an error (measured) */
         hc_thread()->last_error = error;
     return error;
@@ -138,26 +140,26 @@ cudaError_t hc_end(cudaError_t error)
 
 void hostcuda_seed(unsigned long long seed)
 {
-    (void)hc_begin_unnamed(); /* reads the environment's seed first, if this is the first call */
+    (void)hc_call_begin_uncounted(); /* reads the environment's seed first, if this is the first call */
     hc_schedule_seed(seed);
     hc_unlock();
 }
 
 int hostcuda_fail(const char *faults)
 {
-    (void)hc_begin_unnamed(); /* reads HOSTCUDA_FAIL first, if this is the first call */
+    (void)hc_call_begin_uncounted(); /* reads HOSTCUDA_FAIL first, if this is the first call */
     bool ok = hc_fault_set(faults ? faults : "");
     hc_unlock();
     return ok ? 0 : -1;
 }
 
 /* Whether an injected fault will make the program's current call fail once it enters the driver. */
-static int is_doomed(const struct hc_forward *forward)
+static int will_call_fail(const struct hc_forward *forward)
 {
     if (!hc_fault_watching || !forward || forward->arrived || !forward->runtime)
         return 0;
     hc_lock();
-    int doomed = hc_fault_due(forward->runtime);
+    int doomed = hc_fault_matches_next_call(forward->runtime);
     hc_unlock();
     return doomed;
 }
@@ -168,14 +170,14 @@ int hostcuda_tool(int on)
     bool first = on && thread->tools++ == 0, last = !on && --thread->tools == 0;
     if (first) {
         thread->program = (struct hc_caller){thread->inside, thread->last_error};
-        thread->inside = (struct hc_inside){.host_function = thread->inside.host_function};
+        thread->inside = (struct hc_call_state){.host_function = thread->inside.host_function};
         thread->last_error = cudaSuccess;
     }
     if (last) {
         thread->inside = thread->program.inside;
         thread->last_error = thread->program.last_error;
     }
-    return first ? is_doomed(thread->program.inside.forward) : 0;
+    return first ? will_call_fail(thread->program.inside.forward) : 0;
 }
 
 size_t hostcuda_faults(void)
@@ -188,8 +190,8 @@ size_t hostcuda_faults(void)
 
 void hostcuda_record(int on)
 {
-    (void)hc_begin_unnamed();
-    hc_fault_record(on != 0);
+    (void)hc_call_begin_uncounted();
+    hc_fault_set_recording(on != 0);
     hc_unlock();
 }
 

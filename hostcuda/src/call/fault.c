@@ -14,7 +14,7 @@ static struct hc_fault_rule rules[RULES_MAX];
 static size_t rule_count;
 static bool from_environment;
 
-static void watch(void)
+static void update_watching(void)
 {
     hc_fault_watching = hc_recording() || rule_count;
 }
@@ -34,7 +34,7 @@ static bool set_rules(const char *text)
 {
     const char *part = text;
     rule_count = 0;
-    watch();
+    update_watching();
     for (size_t count = 0; *text; count++) {
         size_t length = strcspn(part, ",");
         const char *wrong = count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length)
@@ -49,7 +49,7 @@ static bool set_rules(const char *text)
         }
         part += length + 1;
     }
-    watch();
+    update_watching();
     return true;
 }
 
@@ -73,10 +73,10 @@ size_t hc_fault_count(void)
     return count;
 }
 
-void hc_fault_record(bool on)
+void hc_fault_set_recording(bool on)
 {
-    hc_record_switch(on);
-    watch();
+    hc_record_set_enabled(on);
+    update_watching();
 }
 
 /* Returns the name that programs write: without the suffix that cuda.h or CUDA 12's headers add. Other names are
@@ -108,7 +108,7 @@ static const char *plain_name(const char *function)
     return function;
 }
 
-struct hc_fault hc_fault_call(const char *function)
+struct hc_fault hc_fault_match_call(const char *function)
 {
     struct hc_fault fault = {0, false};
     const char *name = plain_name(function);
@@ -125,11 +125,11 @@ struct hc_fault hc_fault_call(const char *function)
         else
             fault = (struct hc_fault){rule->code, any};
     }
-    watch();
+    update_watching();
     return fault;
 }
 
-bool hc_fault_due(const char *function)
+bool hc_fault_matches_next_call(const char *function)
 {
     const char *name = plain_name(function);
     for (size_t i = 0; i < rule_count; i++) {
@@ -142,7 +142,7 @@ bool hc_fault_due(const char *function)
 }
 
 /* Reports faults that never happened: a test that relies on one has tested nothing. */
-__attribute__((destructor(101))) static void stop(void)
+__attribute__((destructor(101))) static void report_unused_faults(void)
 {
     if (!from_environment)
         return;

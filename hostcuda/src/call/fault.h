@@ -13,7 +13,7 @@ bool hc_fault_set(const char *text);
 /* Returns how many faults have happened. */
 size_t hc_fault_count(void);
 /* Starts a new record of calls, or stops recording. */
-void hc_fault_record(bool on);
+void hc_fault_set_recording(bool on);
 
 struct hc_fault {
     int code; /* 0: the call is not to fail */
@@ -22,10 +22,10 @@ struct hc_fault {
 
 /* Counts and records an API call. Returns the fault that it is to fail with. A fault for a later wait is left with the
  * device. */
-struct hc_fault hc_fault_call(const char *function);
+struct hc_fault hc_fault_match_call(const char *function);
 
 /* Whether the program's next call of the function is to fail. */
-bool hc_fault_due(const char *function);
+bool hc_fault_matches_next_call(const char *function);
 
 /* Whether calls have to be counted or recorded. It keeps calls cheap if they need not be. */
 extern bool hc_fault_watching;

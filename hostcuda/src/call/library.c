@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-int hc_through = -1;
+int hc_through_driver = -1;
 bool hc_driver_used;
 struct hc_driver_library hc_driver_library;
 
-bool hc_through_read(const char *text)
+bool hc_through_driver_read(const char *text)
 {
     bool empty = !text || !*text, on = !empty && !strcmp(text, "1");
     bool ok = empty || on || !strcmp(text, "0");
@@ -19,7 +19,7 @@ bool hc_through_read(const char *text)
         fprintf(stderr, "hostcuda: HOSTCUDA_THROUGH_DRIVER is \"%s\"; allowed are 0 and 1\n", text);
     if (ok && on)
         __atomic_store_n(&hc_driver_used, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&hc_through, ok && on, __ATOMIC_RELEASE);
+    __atomic_store_n(&hc_through_driver, ok && on, __ATOMIC_RELEASE);
     return ok;
 }
 
@@ -38,16 +38,16 @@ cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result)
     if (!forward->arrived && forward->runtime && !result && hc_fault_watching) {
         /* the library did not call the driver's function; the program has called it all the same, so it counts */
         hc_lock();
-        result = (CUresult)hc_fault_call(forward->runtime).code;
+        result = (CUresult)hc_fault_match_call(forward->runtime).code;
         hc_unlock();
         return (cudaError_t)result;
     }
-    return hc_driver_code(forward->error) == result ? forward->error : (cudaError_t)result;
+    return hc_driver_error_of(forward->error) == result ? forward->error : (cudaError_t)result;
 }
 
 /* A tool in between may make calls of its own before and after this one: only a call of the expected function matches.
  */
-const char *hc_forward_arrive(struct hc_thread *thread, const char *entry)
+const char *hc_forward_enter_driver(struct hc_thread *thread, const char *entry)
 {
     struct hc_forward *forward = thread->inside.forward;
     if (!forward || forward->arrived || strcmp(forward->entry, entry) != 0)
@@ -57,14 +57,14 @@ const char *hc_forward_arrive(struct hc_thread *thread, const char *entry)
     return forward->runtime;
 }
 
-void hc_forward_leave(struct hc_thread *thread, cudaError_t error)
+void hc_forward_leave_driver(struct hc_thread *thread, cudaError_t error)
 {
     if (thread->inside.arrived)
         thread->inside.arrived->error = error;
     thread->inside.arrived = NULL;
 }
 
-CUresult hc_driver_code(cudaError_t error)
+CUresult hc_driver_error_of(cudaError_t error)
 {
     switch (error) {
     case cudaErrorInvalidMemcpyDirection:
@@ -85,13 +85,13 @@ CUresult hc_driver_code(cudaError_t error)
 static const struct place {
     const char *name;
     size_t offset;
-} places[] = {
+} functions[] = {
 #define X(name, since) PLACE(name),
 #include "hostcuda/src/core/driver_functions.def"
 #undef X
 };
 
-static bool refuse(const char *what, const char *which)
+static bool report_unusable_library(const char *what, const char *which)
 {
     fprintf(
         stderr,
@@ -103,11 +103,11 @@ static bool refuse(const char *what, const char *which)
 
 static bool find_functions(void *library)
 {
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        void *found = dlsym(library, places[i].name);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(library, functions[i].name);
         if (!found)
-            return refuse("lacks ", places[i].name);
-        memcpy((char *)&hc_driver_library + places[i].offset, &found, sizeof found);
+            return report_unusable_library("lacks ", functions[i].name);
+        memcpy((char *)&hc_driver_library + functions[i].offset, &found, sizeof found);
     }
     return true;
 }
@@ -120,23 +120,25 @@ static const char *own_file(void)
 
 /* Whether the library's calls arrive here. Another host device in the process would have streams and memory of its own.
  */
-static bool ends_here(void)
+static bool leads_to_this_host_device(void)
 {
     struct hc_forward forward;
     hc_forward_begin(&forward, NULL, TEXT(cuInit));
     cudaError_t error = hc_forward_end(&forward, hc_driver_library.cuInit(0));
     if (error)
-        return refuse("fails in cuInit", "");
-    return forward.arrived || refuse("leads to another driver than the program's own host device: ", own_file());
+        return report_unusable_library("fails in cuInit", "");
+    return forward.arrived ||
+           report_unusable_library("leads to another driver than the program's own host device: ", own_file());
 }
 
 static bool open_library(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library ? find_functions(library) && ends_here() : refuse("cannot be opened", "");
+    return library ? find_functions(library) && leads_to_this_host_device()
+                   : report_unusable_library("cannot be opened", "");
 }
 
-bool hc_library_good(void)
+bool hc_driver_library_open(void)
 {
     static enum { UNKNOWN, OPENING, GOOD, BAD } state;
     static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

@@ -10,7 +10,7 @@
 #pragma GCC visibility pop
 
 /* 0: runtime calls do their work themselves. 1: they go through the library. -1: the environment has not been read. */
-extern int hc_through __attribute__((visibility("hidden")));
+extern int hc_through_driver __attribute__((visibility("hidden")));
 
 /* Set once a driver function has called a runtime function, or if runtime calls go through the library. All other calls
  * skip the checks for both. */
@@ -26,10 +26,10 @@ struct hc_driver_library {
 extern struct hc_driver_library hc_driver_library;
 
 /* Reads the value of HOSTCUDA_THROUGH_DRIVER. Returns false, with a message on stderr, if it is not allowed. */
-bool hc_through_read(const char *text);
+bool hc_through_driver_read(const char *text);
 /* Opens the library in the first call. Returns false, with a message on stderr, if it is missing or does not call this
  * host device. Call it without the lock, since the library calls back. */
-bool hc_library_good(void);
+bool hc_driver_library_open(void);
 
 /* ---- runtime calls that are forwarded to the library ------------------------------------------------------------- */
 
@@ -47,10 +47,10 @@ cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result);
 
 /* Called when a driver function begins. Returns the name to count it under: that of the runtime call forwarded to it,
  * or `entry` if there is none. */
-const char *hc_forward_arrive(struct hc_thread *thread, const char *entry);
+const char *hc_forward_enter_driver(struct hc_thread *thread, const char *entry);
 /* Called when the driver function ends. */
-void hc_forward_leave(struct hc_thread *thread, cudaError_t error);
+void hc_forward_leave_driver(struct hc_thread *thread, cudaError_t error);
 /* Returns the driver's code of an error. The runtime has more specific errors for some arguments. */
-CUresult hc_driver_code(cudaError_t error);
+CUresult hc_driver_error_of(cudaError_t error);
 
 #endif

@@ -9,7 +9,7 @@ static const char **calls; /* in order of the calls; the names are literals */
 static size_t call_count, call_capacity;
 static bool recording;
 
-void hc_record_switch(bool on)
+void hc_record_set_enabled(bool on)
 {
     if (on)
         call_count = 0;
@@ -23,7 +23,7 @@ bool hc_recording(void)
 
 void hc_record_add(const char *name)
 {
-    if (hc_grow(&calls, &call_capacity, call_count + 1, sizeof(*calls))) {
+    if (hc_array_reserve(&calls, &call_capacity, call_count + 1, sizeof(*calls))) {
         calls[call_count++] = name;
     } else {
         fprintf(stderr, "hostcuda: no memory to record more than %zu calls\n", call_count);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Starts a new record, or stops. The old record stays until the next start. */
-void hc_record_switch(bool on);
+void hc_record_set_enabled(bool on);
 bool hc_recording(void);
 /* Adds a name, which must be a literal, if calls are recorded. If there is no memory, recording stops with a message.
  */

@@ -47,8 +47,8 @@ bool hc_settings_read(void)
 {
     int devices = 0;
     bool ok = read_device_count(&devices) && read_seed() && hc_memory_modes_read(getenv("HOSTCUDA_MEMORY")) &&
-              hc_fault_read(getenv("HOSTCUDA_FAIL")) && hc_through_read(getenv("HOSTCUDA_THROUGH_DRIVER")) &&
-              hc_patience_read(getenv("HOSTCUDA_PROGRESS"));
+              hc_fault_read(getenv("HOSTCUDA_FAIL")) && hc_through_driver_read(getenv("HOSTCUDA_THROUGH_DRIVER")) &&
+              hc_progress_timeout_read(getenv("HOSTCUDA_PROGRESS"));
     if (ok)
         hc_devices_start(devices);
     return ok;

@@ -9,7 +9,7 @@
 
 /* ---- kernels and contexts ---------------------------------------------------------------------------------------- */
 
-CUfunction hc_driver_function(const void *function)
+CUfunction hc_function_to_driver(const void *function)
 {
     hc_lock();
     struct hc_kernel *kernel = hc_kernel_find(function);
@@ -20,33 +20,33 @@ CUfunction hc_driver_function(const void *function)
 static const void *function_of(CUfunction function, CUkernel handle)
 {
     hc_lock();
-    const struct hc_kernel *kernel = function ? hc_kernel_of_function(function) : hc_kernel_of_kernel(handle);
+    const struct hc_kernel *kernel = function ? hc_kernel_from_cufunction(function) : hc_kernel_from_cukernel(handle);
     hc_unlock();
     return kernel ? kernel->function : NULL;
 }
 
 /* The address only has to be different for each device. */
-CUcontext hc_driver_context_of(int device)
+CUcontext hc_context_of_device(int device)
 {
     return (CUcontext)(void *)hc_device(device);
 }
 
-CUcontext hc_driver_context(void)
+CUcontext hc_context_of_thread(void)
 {
-    return hc_driver_context_of(hc_thread()->device);
+    return hc_context_of_device(hc_thread()->device);
 }
 
-int hc_runtime_device(CUcontext context)
+int hc_device_of_context(CUcontext context)
 {
     for (int device = 0; device < hc_device_count(); device++)
-        if (hc_driver_context_of(device) == context)
+        if (hc_context_of_device(device) == context)
             return device;
     return -1;
 }
 
-bool hc_driver_kernel(const struct cudaKernelNodeParams *params, CUDA_KERNEL_NODE_PARAMS *kernel)
+bool hc_kernel_params_to_driver(const struct cudaKernelNodeParams *params, CUDA_KERNEL_NODE_PARAMS *kernel)
 {
-    CUfunction function = params ? hc_driver_function(params->func) : NULL;
+    CUfunction function = params ? hc_function_to_driver(params->func) : NULL;
     if (!function)
         return false;
     *kernel = (CUDA_KERNEL_NODE_PARAMS){
@@ -64,7 +64,7 @@ bool hc_driver_kernel(const struct cudaKernelNodeParams *params, CUDA_KERNEL_NOD
     return true;
 }
 
-void hc_runtime_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelNodeParams *params)
+void hc_kernel_params_to_runtime(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelNodeParams *params)
 {
     *params = (struct cudaKernelNodeParams){
         .func = POINTER(function_of(kernel->func, kernel->kern)),
@@ -77,7 +77,7 @@ void hc_runtime_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelN
 }
 
 /* Attributes have the same layout and numbers. */
-bool hc_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
+bool hc_launch_config_to_driver(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
 {
     if (!config)
         return false;
@@ -100,14 +100,14 @@ bool hc_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
 
 static const struct {
     CUmemorytype from, to;
-} sides[] = {
+} copy_kinds[] = {
     [cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
     [cudaMemcpyHostToDevice] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
     [cudaMemcpyDeviceToHost] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
     [cudaMemcpyDeviceToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE},
     [cudaMemcpyDefault] = {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
 };
-enum { KINDS = sizeof sides / sizeof *sides };
+enum { KINDS = sizeof copy_kinds / sizeof *copy_kinds };
 
 static bool is_kind(enum cudaMemcpyKind kind)
 {
@@ -115,27 +115,27 @@ static bool is_kind(enum cudaMemcpyKind kind)
 }
 
 /* If one side is unified, the addresses determine its type. */
-bool hc_runtime_kind(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *kind)
+bool hc_copy_kind_to_runtime(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *kind)
 {
     *kind = cudaMemcpyDefault;
     for (unsigned i = 0; i < KINDS; i++)
-        if (sides[i].from == from && sides[i].to == to)
+        if (copy_kinds[i].from == from && copy_kinds[i].to == to)
             *kind = (enum cudaMemcpyKind)i;
     return from >= CU_MEMORYTYPE_HOST && to >= CU_MEMORYTYPE_HOST && from <= CU_MEMORYTYPE_UNIFIED &&
            to <= CU_MEMORYTYPE_UNIFIED && from != CU_MEMORYTYPE_ARRAY && to != CU_MEMORYTYPE_ARRAY;
 }
 
-bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
-                    enum cudaMemcpyKind kind, CUDA_MEMCPY2D *copy)
+bool hc_copy_2d_to_driver(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                          enum cudaMemcpyKind kind, CUDA_MEMCPY2D *copy)
 {
     if (!is_kind(kind) || (height > 1 && (to_pitch < width || from_pitch < width)))
         return false; /* the driver accepts a pitch of 0, the runtime does not */
     *copy = (CUDA_MEMCPY2D){
-        .srcMemoryType = sides[kind].from,
+        .srcMemoryType = copy_kinds[kind].from,
         .srcHost = from,
         .srcDevice = ADDRESS(from),
         .srcPitch = from_pitch,
-        .dstMemoryType = sides[kind].to,
+        .dstMemoryType = copy_kinds[kind].to,
         .dstHost = to,
         .dstDevice = ADDRESS(to),
         .dstPitch = to_pitch,
@@ -146,20 +146,20 @@ bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pit
 }
 
 /* For the driver, a height of 0 means the height of the copy; the runtime does not accept it. */
-static bool names_heights(const struct cudaMemcpy3DParms *params)
+static bool has_slice_heights(const struct cudaMemcpy3DParms *params)
 {
     return params->extent.depth <= 1 || (params->srcPtr.ysize && params->dstPtr.ysize);
 }
 
-bool hc_driver_copy(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
+bool hc_copy_3d_to_driver(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
 {
-    if (!params || params->srcArray || params->dstArray || !is_kind(params->kind) || !names_heights(params))
+    if (!params || params->srcArray || params->dstArray || !is_kind(params->kind) || !has_slice_heights(params))
         return false;
     *copy = (CUDA_MEMCPY3D){
         .srcXInBytes = params->srcPos.x,
         .srcY = params->srcPos.y,
         .srcZ = params->srcPos.z,
-        .srcMemoryType = sides[params->kind].from,
+        .srcMemoryType = copy_kinds[params->kind].from,
         .srcHost = params->srcPtr.ptr,
         .srcDevice = ADDRESS(params->srcPtr.ptr),
         .srcPitch = params->srcPtr.pitch,
@@ -167,7 +167,7 @@ bool hc_driver_copy(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
         .dstXInBytes = params->dstPos.x,
         .dstY = params->dstPos.y,
         .dstZ = params->dstPos.z,
-        .dstMemoryType = sides[params->kind].to,
+        .dstMemoryType = copy_kinds[params->kind].to,
         .dstHost = params->dstPtr.ptr,
         .dstDevice = ADDRESS(params->dstPtr.ptr),
         .dstPitch = params->dstPtr.pitch,
@@ -179,7 +179,7 @@ bool hc_driver_copy(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
     return true;
 }
 
-bool hc_driver_copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
+bool hc_copy_1d_to_driver(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
 {
     const struct cudaMemcpy3DParms params = {
         .srcPtr = {(void *)(uintptr_t)from, bytes, bytes, 1},
@@ -187,7 +187,7 @@ bool hc_driver_copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpy
         .extent = {bytes, 1, 1},
         .kind = kind,
     };
-    return hc_driver_copy(&params, copy);
+    return hc_copy_3d_to_driver(&params, copy);
 }
 
 /* A height of 0 means that the slices are contiguous. */
@@ -197,10 +197,10 @@ static size_t height_of(size_t height, size_t y, const CUDA_MEMCPY3D *copy)
 }
 
 /* The driver's width in bytes becomes the runtime's width in elements of one byte, since there are no arrays. */
-bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params)
+bool hc_copy_3d_to_runtime(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params)
 {
     enum cudaMemcpyKind kind;
-    if (!copy || !hc_runtime_kind(copy->srcMemoryType, copy->dstMemoryType, &kind))
+    if (!copy || !hc_copy_kind_to_runtime(copy->srcMemoryType, copy->dstMemoryType, &kind))
         return false;
     bool from_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST, to_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
     *params = (struct cudaMemcpy3DParms){
@@ -216,7 +216,7 @@ bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params
     return true;
 }
 
-bool hc_driver_fill(const struct cudaMemsetParams *params, CUDA_MEMSET_NODE_PARAMS *fill)
+bool hc_fill_to_driver(const struct cudaMemsetParams *params, CUDA_MEMSET_NODE_PARAMS *fill)
 {
     if (params)
         *fill = (CUDA_MEMSET_NODE_PARAMS){ADDRESS(params->dst), params->pitch, params->value,
@@ -224,7 +224,7 @@ bool hc_driver_fill(const struct cudaMemsetParams *params, CUDA_MEMSET_NODE_PARA
     return params;
 }
 
-void hc_runtime_fill(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParams *params)
+void hc_fill_to_runtime(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParams *params)
 {
     *params = (struct cudaMemsetParams){POINTER(fill->dst), fill->pitch, fill->value,
                                         fill->elementSize,  fill->width, fill->height};
@@ -237,7 +237,7 @@ _Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(struct cudaMemAll
 _Static_assert(sizeof(CUDA_HOST_NODE_PARAMS_v2) >= sizeof(struct cudaHostNodeParamsV2), "one layout");
 _Static_assert(sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS) == sizeof(struct cudaChildGraphNodeParams), "one layout");
 
-bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams *node)
+bool hc_node_params_to_driver(const struct cudaGraphNodeParams *params, CUgraphNodeParams *node)
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUDA_MEMSET_NODE_PARAMS fill;
@@ -249,13 +249,13 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
     if (params->type == cudaGraphNodeTypeMemcpy) {
         memset(node->reserved1, 0, sizeof node->reserved1);
         node->memcpy.flags = params->memcpy.flags;
-        return hc_driver_copy(&params->memcpy.copyParams, &node->memcpy.copyParams);
+        return hc_copy_3d_to_driver(&params->memcpy.copyParams, &node->memcpy.copyParams);
     }
     if (params->type == cudaGraphNodeTypeKernel) {
         const struct cudaKernelNodeParams plain = {params->kernel.func,         params->kernel.gridDim,
                                                    params->kernel.blockDim,     params->kernel.sharedMemBytes,
                                                    params->kernel.kernelParams, params->kernel.extra};
-        if (!hc_driver_kernel(&plain, &kernel))
+        if (!hc_kernel_params_to_driver(&plain, &kernel))
             return false;
         memset(node->reserved1, 0, sizeof node->reserved1);
         memcpy(&node->kernel, &kernel, sizeof kernel); /* it begins alike, and ctx NULL is the current context */
@@ -263,14 +263,14 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
     if (params->type == cudaGraphNodeTypeMemset) {
         const struct cudaMemsetParams plain = {params->memset.dst,         params->memset.pitch, params->memset.value,
                                                params->memset.elementSize, params->memset.width, params->memset.height};
-        hc_driver_fill(&plain, &fill);
+        hc_fill_to_driver(&plain, &fill);
         node->memset = (CUDA_MEMSET_NODE_PARAMS_v2){fill.dst,   fill.pitch,  fill.value, fill.elementSize,
                                                     fill.width, fill.height, NULL};
     }
     return true;
 }
 
-bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
+bool hc_node_params_to_runtime(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
 {
     *params = (struct cudaGraphNodeParams){.type = (enum cudaGraphNodeType)node->type, .reserved2 = node->reserved2};
     memcpy(params->reserved0, node->reserved0, sizeof params->reserved0);
@@ -278,13 +278,13 @@ bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *
     if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY) {
         memset(params->reserved1, 0, sizeof params->reserved1);
         params->memcpy.flags = node->memcpy.flags;
-        return hc_runtime_copy(&node->memcpy.copyParams, &params->memcpy.copyParams);
+        return hc_copy_3d_to_runtime(&node->memcpy.copyParams, &params->memcpy.copyParams);
     }
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
         CUDA_KERNEL_NODE_PARAMS kernel;
         struct cudaKernelNodeParams plain;
         memcpy(&kernel, &node->kernel, sizeof kernel);
-        hc_runtime_kernel(&kernel, &plain);
+        hc_kernel_params_to_runtime(&kernel, &plain);
         params->kernel = (struct cudaKernelNodeParamsV2){.func = plain.func,
                                                          .gridDim = plain.gridDim,
                                                          .blockDim = plain.blockDim,
@@ -302,7 +302,7 @@ bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *
     return true;
 }
 
-void hc_runtime_node_added(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
+void hc_node_outputs_to_runtime(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
 {
     if (params->type == cudaGraphNodeTypeMemAlloc)
         params->alloc.dptr = POINTER(node->alloc.dptr);

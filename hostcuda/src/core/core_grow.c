@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool hc_grow(void *list, size_t *capacity, size_t need, size_t element)
+bool hc_array_reserve(void *list, size_t *capacity, size_t need, size_t element)
 {
     enum { SMALLEST = 8 };
     if (need <= *capacity)

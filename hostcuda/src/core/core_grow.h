@@ -7,6 +7,6 @@
 
 /* Reserves `need` elements of `element` bytes; list is the address of the pointer to the array. Returns false, and
  * changes nothing, if there is no memory. */
-bool hc_grow(void *list, size_t *capacity, size_t need, size_t element);
+bool hc_array_reserve(void *list, size_t *capacity, size_t need, size_t element);
 
 #endif

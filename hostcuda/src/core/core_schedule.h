@@ -12,11 +12,11 @@ void hc_schedule_seed(uint64_t seed);
 bool hc_schedule_seeded(void);
 
 /* Begins a step of a seeded order. The candidate with the greatest key then runs. */
-void hc_schedule_step(void);
+void hc_schedule_begin_step(void);
 uint64_t hc_schedule_key(uint64_t stream, uint64_t place);
 
 /* Return how many steps run at the end of a call that does not wait, and in a query. */
-unsigned hc_schedule_early(void);
-unsigned hc_schedule_asked(void);
+unsigned hc_schedule_steps_at_call_end(void);
+unsigned hc_schedule_steps_at_query(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static pthread_key_t thread_key;
 static bool thread_key_made;
 static void (*thread_ended)(struct hc_thread *thread);
@@ -85,17 +85,17 @@ void hc_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-void hc_sleep(void)
+void hc_wait_for_change(void)
 {
-    pthread_cond_wait(&changed, &lock);
+    pthread_cond_wait(&change, &lock);
 }
 
-void hc_wake(void)
+void hc_notify_change(void)
 {
-    pthread_cond_broadcast(&changed);
+    pthread_cond_broadcast(&change);
 }
 
-static struct timespec time_in(unsigned milliseconds)
+static struct timespec deadline_in(unsigned milliseconds)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time); /* cannot fail for this clock */
@@ -108,15 +108,15 @@ static struct timespec time_in(unsigned milliseconds)
     return time;
 }
 
-bool hc_sleep_on(pthread_cond_t *condition, unsigned milliseconds)
+bool hc_wait_on_condition(pthread_cond_t *condition, unsigned milliseconds)
 {
-    const struct timespec end = time_in(milliseconds);
+    const struct timespec end = deadline_in(milliseconds);
     if (!milliseconds)
         return pthread_cond_wait(condition, &lock) == 0;
     return pthread_cond_clockwait(condition, &lock, CLOCK_MONOTONIC, &end) == 0;
 }
 
-cudaError_t hc_device_outcome(int index)
+cudaError_t hc_device_error_after_wait(int index)
 {
     struct hc_device *device = &devices[index];
     if (!device->sticky)

@@ -45,7 +45,7 @@ struct hc_device {
 struct hc_forward;
 
 /* What a thread currently does. */
-struct hc_inside {
+struct hc_call_state {
     bool host_function;
     const char *door;           /* the driver function that has called a runtime function to do its work */
     struct hc_forward *forward; /* the runtime call that is forwarded to libcuda */
@@ -54,7 +54,7 @@ struct hc_inside {
 
 /* A caller on a thread: the program, or a tool between two of the program's calls. */
 struct hc_caller {
-    struct hc_inside inside;
+    struct hc_call_state inside;
     cudaError_t last_error;
 };
 
@@ -65,7 +65,7 @@ struct hc_thread {
     bool context; /* the device's context is current, as seen by the driver */
     cudaError_t last_error;
     enum cudaStreamCaptureMode mode;
-    struct hc_inside inside;
+    struct hc_call_state inside;
     int tools;                /* above 0: a tool calls (hostcuda_tool) */
     struct hc_caller program; /* the program's state while a tool calls */
     cudaStream_t per_thread[HC_DEVICES_MAX];
@@ -74,11 +74,11 @@ struct hc_thread {
 /* Never freed: while one thread ends the process and runs destructors, others may still use shared state. */
 void hc_lock(void);
 void hc_unlock(void);
-/* Releases the lock and waits until hc_wake. */
-void hc_sleep(void);
-void hc_wake(void);
+/* Releases the lock and waits until hc_notify_change. */
+void hc_wait_for_change(void);
+void hc_notify_change(void);
 /* Waits on one condition, for at most so many milliseconds (0: no limit). Returns false on timeout. */
-bool hc_sleep_on(pthread_cond_t *condition, unsigned milliseconds);
+bool hc_wait_on_condition(pthread_cond_t *condition, unsigned milliseconds);
 
 /* Call it once, before the other functions. `ended` is called when a thread ends that has called the API; its struct is
  * freed afterwards. Returns false if there is no memory. */
@@ -93,7 +93,7 @@ int hc_device_count(void);
 int hc_device_priority(int priority);
 struct hc_device *hc_device(int index);
 /* Returns the error of a wait on the device, after the work has run. */
-cudaError_t hc_device_outcome(int index);
+cudaError_t hc_device_error_after_wait(int index);
 
 /* Handles that the program has, so that a wrong handle is an error and not a crash. */
 enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM, HC_POOL };

@@ -28,7 +28,7 @@ static struct entry *find_entry_of_handle(const void *handle)
     return NULL;
 }
 
-static void place(struct entry entry)
+static void place_entry(struct entry entry)
 {
     size_t i = slot_of(entry.handle);
     while (entries[i].handle)
@@ -37,7 +37,7 @@ static void place(struct entry entry)
     used++;
 }
 
-static bool grow(void)
+static bool grow_table(void)
 {
     enum { SMALLEST = 256 };
     size_t old_capacity = capacity;
@@ -49,16 +49,16 @@ static bool grow(void)
     used = 0;
     for (size_t i = 0; i < old_capacity; i++)
         if (old[i].handle)
-            place(old[i]);
+            place_entry(old[i]);
     free(old);
     return true;
 }
 
 bool hc_handle_add(enum hc_handle kind, const void *handle)
 {
-    if ((used + 1) * 2 > capacity && !grow())
+    if ((used + 1) * 2 > capacity && !grow_table())
         return false;
-    place((struct entry){handle, kind});
+    place_entry((struct entry){handle, kind});
     return true;
 }
 

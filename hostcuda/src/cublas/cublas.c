@@ -16,7 +16,7 @@ bool hc_cublas_is_handle(cublasHandle_t handle)
     return handle && handle->magic == MAGIC;
 }
 
-cublasStatus_t hc_cublas_status(cudaError_t error)
+cublasStatus_t hc_cublas_status_of_error(cudaError_t error)
 {
     switch (error) {
     case cudaSuccess: return CUBLAS_STATUS_SUCCESS;
@@ -29,18 +29,18 @@ cublasStatus_t hc_cublas_status(cudaError_t error)
 
 cublasStatus_t hc_cublas_begin(const char *name)
 {
-    cudaError_t error = hc_begin_unnamed();
+    cudaError_t error = hc_call_begin_uncounted();
     struct hc_fault fault = {0, false};
     if (!error && hc_fault_watching)
-        fault = hc_fault_call(name);
+        fault = hc_fault_match_call(name);
     hc_unlock();
-    return fault.any ? hc_cublas_status((cudaError_t)fault.code) : (cublasStatus_t)fault.code;
+    return fault.any ? hc_cublas_status_of_error((cudaError_t)fault.code) : (cublasStatus_t)fault.code;
 }
 
-/* As hc_begin, inside a cuBLAS call that has begun. */
-static cudaError_t begin_work(void)
+/* As hc_call_begin, inside a cuBLAS call that has begun. */
+static cudaError_t begin_product_call(void)
 {
-    cudaError_t error = hc_begin_unnamed();
+    cudaError_t error = hc_call_begin_uncounted();
     return error ? error : hc_device(hc_thread()->device)->sticky;
 }
 
@@ -52,12 +52,12 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     if (!handle)
         return CUBLAS_STATUS_INVALID_VALUE;
     *handle = NULL;
-    cudaError_t error = begin_work();
-    if (!error && hc_capture_unsafe_call())
+    cudaError_t error = begin_product_call();
+    if (!error && hc_capture_check_unsafe_call())
         error = cudaErrorMemoryAllocation; /* cuBLAS allocates memory, which a capture refuses */
     hc_unlock();
     if (error)
-        return hc_cublas_status(error);
+        return hc_cublas_status_of_error(error);
     struct cublasContext *made = calloc(1, sizeof *made);
     if (!made)
         return CUBLAS_STATUS_ALLOC_FAILED;
@@ -165,7 +165,7 @@ static const size_t product_offset = 0, product_size = sizeof(struct hc_product)
 static const struct hostcuda_kernel_type product_type = {run_product, 1, &product_offset, &product_size};
 
 /* Submits a kernel whose one parameter is the product: graphs show it as they show cuBLAS's own kernels. */
-static cudaError_t submit(cudaStream_t handle, struct hc_product *product)
+static cudaError_t submit_product(cudaStream_t handle, struct hc_product *product)
 {
     const dim3 one = {1, 1, 1};
     cudaStream_t stream = NULL;
@@ -174,14 +174,14 @@ static cudaError_t submit(cudaStream_t handle, struct hc_product *product)
         return error;
     void *arguments[] = {product};
     struct hc_kernel *kernel =
-        hc_kernel_native((const void *)(uintptr_t)&hc_product_run, &product_type, "hostcuda_gemm");
-    if (kernel && HC_GOES_THROUGH && stream->device == hc_thread()->device)
-        return hc_through_launch((CUfunction)(void *)&kernel->function_handle, handle, arguments);
-    struct hc_op *op = kernel ? hc_op_launch(kernel, one, one, 0, arguments) : NULL;
+        hc_kernel_register_native((const void *)(uintptr_t)&hc_product_run, &product_type, "hostcuda_gemm");
+    if (kernel && HC_GOES_THROUGH_DRIVER && stream->device == hc_thread()->device)
+        return hc_through_driver_launch((CUfunction)(void *)&kernel->function_handle, handle, arguments);
+    struct hc_op *op = kernel ? hc_op_make_launch(kernel, one, one, 0, arguments) : NULL;
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
-static struct hc_scalar scalar(const struct cublasContext *handle, const void *address, cudaDataType type)
+static struct hc_scalar make_scalar(const struct cublasContext *handle, const void *address, cudaDataType type)
 {
     if (handle->pointers == CUBLAS_POINTER_MODE_DEVICE)
         return (struct hc_scalar){0, address};
@@ -197,13 +197,13 @@ cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *produc
         return CUBLAS_STATUS_SUCCESS;
     if (!product->a.data || !product->b.data || !product->c.data)
         return CUBLAS_STATUS_INVALID_VALUE;
-    product->alpha = scalar(handle, alpha, product->compute);
-    product->beta = scalar(handle, beta, product->compute);
+    product->alpha = make_scalar(handle, alpha, product->compute);
+    product->beta = make_scalar(handle, beta, product->compute);
     product->workspace = handle->workspace;
     product->workspace_bytes = handle->workspace_bytes;
-    cudaError_t error = begin_work();
+    cudaError_t error = begin_product_call();
     if (!error)
-        error = submit(handle->stream, product);
+        error = submit_product(handle->stream, product);
     hc_unlock(); /* cuBLAS has errors of its own: the thread's last CUDA error stays */
-    return hc_cublas_status(error);
+    return hc_cublas_status_of_error(error);
 }

@@ -18,7 +18,7 @@ struct cublasContext {
     size_t workspace_bytes;
 };
 
-cublasStatus_t hc_cublas_status(cudaError_t error);
+cublasStatus_t hc_cublas_status_of_error(cudaError_t error);
 bool hc_cublas_is_handle(cublasHandle_t handle);
 /* Begins every call. Returns the status that HOSTCUDA_FAIL asks for. The name is that which programs write, without
  * _v2. */

@@ -29,7 +29,7 @@ static const void *batch_member(const struct hc_matrix *matrix, int index)
 
 /* ---- half precision: converted to float and back ----------------------------------------------------------------- */
 
-static float *widen(const void *data, cudaDataType type, int rows, int columns, int leading)
+static float *convert_to_float(const void *data, cudaDataType type, int rows, int columns, int leading)
 {
     const uint16_t *halves = data;
     float *wide = malloc(((size_t)rows * (size_t)columns + 1) * sizeof *wide);
@@ -42,7 +42,7 @@ static float *widen(const void *data, cudaDataType type, int rows, int columns, 
     return wide;
 }
 
-static void narrow_result(const float *wide, void *data, cudaDataType type, int rows, int columns, int leading)
+static void convert_from_float(const float *wide, void *data, cudaDataType type, int rows, int columns, int leading)
 {
     uint16_t *halves = data;
     for (int column = 0; column < columns; column++) {
@@ -54,29 +54,30 @@ static void narrow_result(const float *wide, void *data, cudaDataType type, int 
 }
 
 /* A matrix as floats: its own memory, or a converted copy. */
-struct view {
+struct float_view {
     const float *data;
     float *copy;
     int leading;
 };
 
-static bool open_view(struct view *view, const void *data, const struct hc_matrix *matrix, int rows, int columns)
+static bool make_float_view(struct float_view *float_view, const void *data, const struct hc_matrix *matrix, int rows,
+                            int columns)
 {
-    *view = (struct view){data, NULL, matrix->leading};
+    *float_view = (struct float_view){data, NULL, matrix->leading};
     if (matrix->type == CUDA_R_32F)
         return true;
-    view->copy = widen(data, matrix->type, rows, columns, matrix->leading);
-    view->data = view->copy;
-    view->leading = rows > 0 ? rows : 1;
-    return view->copy;
+    float_view->copy = convert_to_float(data, matrix->type, rows, columns, matrix->leading);
+    float_view->data = float_view->copy;
+    float_view->leading = rows > 0 ? rows : 1;
+    return float_view->copy;
 }
 
-static bool single(const struct hc_product *p, const void *a, const void *b, void *c)
+static bool multiply_float(const struct hc_product *p, const void *a, const void *b, void *c)
 {
-    struct view va = {0}, vb = {0}, vc = {0};
-    bool ok = open_view(&va, a, &p->a, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k) &&
-              open_view(&vb, b, &p->b, p->transpose_b ? p->n : p->k, p->transpose_b ? p->k : p->n) &&
-              open_view(&vc, c, &p->c, p->m, p->n);
+    struct float_view va = {0}, vb = {0}, vc = {0};
+    bool ok = make_float_view(&va, a, &p->a, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k) &&
+              make_float_view(&vb, b, &p->b, p->transpose_b ? p->n : p->k, p->transpose_b ? p->k : p->n) &&
+              make_float_view(&vc, c, &p->c, p->m, p->n);
     if (ok) {
         float *out = vc.copy ? vc.copy : c;
         cblas_sgemm(CblasColMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
@@ -84,7 +85,7 @@ static bool single(const struct hc_product *p, const void *a, const void *b, voi
                     (float)read_scalar(&p->alpha, p->compute), va.data, va.leading, vb.data, vb.leading,
                     (float)read_scalar(&p->beta, p->compute), out, vc.leading);
         if (vc.copy)
-            narrow_result(vc.copy, c, p->c.type, p->m, p->n, p->c.leading);
+            convert_from_float(vc.copy, c, p->c.type, p->m, p->n, p->c.leading);
     }
     free(va.copy);
     free(vb.copy);
@@ -92,14 +93,14 @@ static bool single(const struct hc_product *p, const void *a, const void *b, voi
     return ok;
 }
 
-static void twofold(const struct hc_product *p, const void *a, const void *b, void *c)
+static void multiply_double(const struct hc_product *p, const void *a, const void *b, void *c)
 {
     cblas_dgemm(CblasColMajor, p->transpose_a ? CblasTrans : CblasNoTrans, p->transpose_b ? CblasTrans : CblasNoTrans,
                 p->m, p->n, p->k, read_scalar(&p->alpha, p->compute), a, p->a.leading, b, p->b.leading,
                 read_scalar(&p->beta, p->compute), c, p->c.leading);
 }
 
-static void times_vector(const struct hc_product *p)
+static void multiply_vector(const struct hc_product *p)
 {
     cblas_sgemv(CblasColMajor, p->transpose_a ? CblasTrans : CblasNoTrans, p->m, p->n,
                 (float)read_scalar(&p->alpha, p->compute), p->a.data, p->a.leading, p->b.data, p->b.leading,
@@ -125,7 +126,7 @@ static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
 }
 
 /* Writes to the workspace, since cuBLAS may do so: anything else stored there is lost. */
-static size_t used_workspace(const struct hc_product *p)
+static size_t used_workspace_bytes(const struct hc_product *p)
 {
     const size_t result = (size_t)p->m * (size_t)p->n * element_bytes(p->compute);
     if (p->vector || !p->workspace)
@@ -133,11 +134,11 @@ static size_t used_workspace(const struct hc_product *p)
     return result < p->workspace_bytes ? result : p->workspace_bytes;
 }
 
-static bool allowed(const struct hc_product *p)
+static bool product_memory_allowed(const struct hc_product *p)
 {
     if (!(hc_memory_modes & HC_FENCE))
         return true;
-    if (used_workspace(p) > 0 && !hc_fence_allows(p->workspace, used_workspace(p)))
+    if (used_workspace_bytes(p) > 0 && !hc_fence_allows(p->workspace, used_workspace_bytes(p)))
         return false;
     if (!scalar_allowed(&p->alpha, p->compute) || !scalar_allowed(&p->beta, p->compute))
         return false;
@@ -153,15 +154,15 @@ static bool allowed(const struct hc_product *p)
 static bool multiply_matrices(const struct hc_product *p)
 {
     if (p->vector) {
-        times_vector(p);
+        multiply_vector(p);
         return true;
     }
     for (int i = 0; i < p->batch; i++) {
         const void *a = batch_member(&p->a, i), *b = batch_member(&p->b, i);
         void *c = (void *)(uintptr_t)batch_member(&p->c, i);
         if (p->compute == CUDA_R_64F)
-            twofold(p, a, b, c);
-        else if (!single(p, a, b, c))
+            multiply_double(p, a, b, c);
+        else if (!multiply_float(p, a, b, c))
             return false;
     }
     return true;
@@ -170,42 +171,43 @@ static bool multiply_matrices(const struct hc_product *p)
 /* ---- process exit ---------------------------------------------------------------------------------------------- */
 
 /* OpenBLAS's destructor joins its threads and frees its buffers while the program's threads may still run. Therefore
- * end_products runs before it: it waits for the running product and lets no other begin. */
+ * stop_products runs before it: it waits for the running product and lets no other begin. */
 
 static pthread_mutex_t end = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* A fork waits for the running product: the child's exit takes OpenBLAS's lock, which the product's thread may hold. */
-static void before_fork(void)
+static void lock_before_fork(void)
 {
     (void)pthread_mutex_lock(&end);
 }
 
-static void in_parent(void)
+static void unlock_in_parent(void)
 {
     (void)pthread_mutex_unlock(&end);
 }
 
-static void in_child(void)
+static void renew_lock_in_child(void)
 {
     end = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void register_fork_handlers(void)
 {
-    (void)pthread_atfork(before_fork, in_parent, in_child); /* no memory: a child's exit may hang */
+    (void)pthread_atfork(lock_before_fork, unlock_in_parent,
+                         renew_lock_in_child); /* no memory: a child's exit may hang */
 }
 
-__attribute__((destructor(101))) static void end_products(void)
+__attribute__((destructor(101))) static void stop_products(void)
 {
     (void)pthread_mutex_lock(&end); /* never unlocked */
 }
 
 bool hc_product_run(const struct hc_product *p)
 {
-    if (!allowed(p) || pthread_mutex_lock(&end) != 0)
+    if (!product_memory_allowed(p) || pthread_mutex_lock(&end) != 0)
         return false;
-    if (used_workspace(p) > 0)
-        memset(p->workspace, 0xff, used_workspace(p));
+    if (used_workspace_bytes(p) > 0)
+        memset(p->workspace, 0xff, used_workspace_bytes(p));
     bool ok = multiply_matrices(p);
     return pthread_mutex_unlock(&end) == 0 && ok;
 }

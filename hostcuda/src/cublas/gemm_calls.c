@@ -1,7 +1,7 @@
 /* cuBLAS's products: they check their arguments as BLAS does, and submit the same kind of work. */
 #include "hostcuda/src/cublas/cublas.h"
 
-static bool known_operation(cublasOperation_t operation)
+static bool is_operation(cublasOperation_t operation)
 {
     return operation == CUBLAS_OP_N || operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
 }
@@ -13,7 +13,7 @@ static int at_least_one(int value)
 
 static cublasStatus_t check_gemm(cublasOperation_t transa, cublasOperation_t transb, const struct hc_product *p)
 {
-    if (!known_operation(transa) || !known_operation(transb))
+    if (!is_operation(transa) || !is_operation(transb))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -24,8 +24,8 @@ static cublasStatus_t check_gemm(cublasOperation_t transa, cublasOperation_t tra
     return p->c.leading < at_least_one(p->m) ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                           struct hc_product *product, const void *alpha, const void *beta)
+static cublasStatus_t submit_gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                  struct hc_product *product, const void *alpha, const void *beta)
 {
     product->transpose_a = transa != CUBLAS_OP_N;
     product->transpose_b = transb != CUBLAS_OP_N;
@@ -42,7 +42,7 @@ cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, 0};
     p.c = (struct hc_matrix){C, CUDA_R_32F, ldc, 0};
-    return gemm(handle, transa, transb, &p, alpha, beta);
+    return submit_gemm(handle, transa, transb, &p, alpha, beta);
 }
 
 cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -54,7 +54,7 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
     p.a = (struct hc_matrix){A, CUDA_R_64F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_64F, ldb, 0};
     p.c = (struct hc_matrix){C, CUDA_R_64F, ldc, 0};
-    return gemm(handle, transa, transb, &p, alpha, beta);
+    return submit_gemm(handle, transa, transb, &p, alpha, beta);
 }
 
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -67,7 +67,7 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, strideA};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, strideB};
     p.c = (struct hc_matrix){C, CUDA_R_32F, ldc, strideC};
-    return gemm(handle, transa, transb, &p, alpha, beta);
+    return submit_gemm(handle, transa, transb, &p, alpha, beta);
 }
 
 static bool types_supported(const struct hc_product *p, cublasComputeType_t compute)
@@ -90,16 +90,16 @@ static bool types_supported(const struct hc_product *p, cublasComputeType_t comp
     }
 }
 
-static cublasStatus_t gemm_ex(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                              struct hc_product *product, const void *alpha, const void *beta,
-                              cublasComputeType_t compute, cublasGemmAlgo_t algo)
+static cublasStatus_t submit_gemm_ex(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                     struct hc_product *product, const void *alpha, const void *beta,
+                                     cublasComputeType_t compute, cublasGemmAlgo_t algo)
 {
     if (algo < CUBLAS_GEMM_DFALT)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!types_supported(product, compute))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     product->compute = product->a.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
-    return gemm(handle, transa, transb, product, alpha, beta);
+    return submit_gemm(handle, transa, transb, product, alpha, beta);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -114,7 +114,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     p.a = (struct hc_matrix){A, Atype, lda, strideA};
     p.b = (struct hc_matrix){B, Btype, ldb, strideB};
     p.c = (struct hc_matrix){C, Ctype, ldc, strideC};
-    return gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
+    return submit_gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -127,7 +127,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
     p.a = (struct hc_matrix){A, Atype, lda, 0};
     p.b = (struct hc_matrix){B, Btype, ldb, 0};
     p.c = (struct hc_matrix){C, Ctype, ldc, 0};
-    return gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
+    return submit_gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
 }
 
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
@@ -139,7 +139,7 @@ cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, in
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};
     p.b = (struct hc_matrix){x, CUDA_R_32F, incx, 0};
     p.c = (struct hc_matrix){y, CUDA_R_32F, incy, 0};
-    if (!known_operation(trans) || m < 0 || n < 0 || lda < at_least_one(m) || !incx || !incy)
+    if (!is_operation(trans) || m < 0 || n < 0 || lda < at_least_one(m) || !incx || !incy)
         return CUBLAS_STATUS_INVALID_VALUE;
     return hc_cublas_submit(handle, &p, alpha, beta);
 }

@@ -3,7 +3,7 @@
 #include "hostcuda/src/graph/user_object.h"
 
 /* The first runtime call, or cuInit, sets the number of devices. */
-bool hc_driver_refuses(void)
+bool hc_driver_lock_if_uninitialized(void)
 {
     hc_lock();
     if (!hc_device_count())
@@ -16,7 +16,7 @@ bool hc_driver_refuses(void)
 bool hc_driver_lacks_context(void)
 {
     const struct hc_thread *thread = hc_thread();
-    bool refuses = hc_driver_refuses();
+    bool refuses = hc_driver_lock_if_uninitialized();
     if (refuses)
         hc_unlock();
     return !refuses && !thread->context && !thread->inside.host_function;
@@ -24,16 +24,16 @@ bool hc_driver_lacks_context(void)
 
 CUresult hc_driver_end(cudaError_t error)
 {
-    hc_forward_leave(hc_thread(), error);
-    cudaUserObject_t due = hc_objects_take_due();
+    hc_forward_leave_driver(hc_thread(), error);
+    cudaUserObject_t due = hc_objects_pop_unreferenced();
     hc_unlock();
-    hc_objects_run_due(due);
-    return hc_driver_code(error);
+    hc_objects_destroy_unreferenced(due);
+    return hc_driver_error_of(error);
 }
 
-bool hc_driver_enter(const char *name)
+bool hc_driver_enter_runtime(const char *name)
 {
-    if (hc_driver_refuses()) {
+    if (hc_driver_lock_if_uninitialized()) {
         hc_unlock();
         return false;
     }
@@ -44,15 +44,15 @@ bool hc_driver_enter(const char *name)
 }
 
 /* The thread still has the driver function's name if the runtime was not called. */
-CUresult hc_driver_leave(cudaError_t error)
+CUresult hc_driver_leave_runtime(cudaError_t error)
 {
     hc_thread()->inside.door = NULL;
-    return hc_driver_code(error);
+    return hc_driver_error_of(error);
 }
 
 CUresult cuInit(unsigned int Flags)
 {
-    cudaError_t error = hc_begin_driver_as(__func__, true);
+    cudaError_t error = hc_call_begin_driver_as(__func__, true);
     if (!error && Flags)
         error = cudaErrorInvalidValue;
     return hc_driver_end(error);

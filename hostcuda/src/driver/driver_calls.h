@@ -13,9 +13,10 @@
 /* Every driver function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in
  * call_entry.h: these must be called in the function itself. It returns NotInitialized until cuInit or any runtime
  * call. */
-#define hc_driver_begin() (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, false))
+#define hc_driver_begin()                                                                                              \
+    (hc_driver_lock_if_uninitialized() ? cudaErrorInitializationError : hc_call_begin_driver_as(__func__, false))
 #define hc_driver_begin_quiet()                                                                                        \
-    (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, true))
+    (hc_driver_lock_if_uninitialized() ? cudaErrorInitializationError : hc_call_begin_driver_as(__func__, true))
 /* The same as HC_CALL. */
 #define HC_DRIVER_CALL(...)                                                                                            \
     do {                                                                                                               \
@@ -25,12 +26,12 @@
 /* The body of a function whose work is a runtime call, which then begins and ends as this function. */
 #define HC_DRIVER_AS(...)                                                                                              \
     do {                                                                                                               \
-        if (!hc_driver_enter(__func__))                                                                                \
+        if (!hc_driver_enter_runtime(__func__))                                                                        \
             return CUDA_ERROR_NOT_INITIALIZED;                                                                         \
-        return hc_driver_leave(__VA_ARGS__);                                                                           \
+        return hc_driver_leave_runtime(__VA_ARGS__);                                                                   \
     } while (0)
-bool hc_driver_enter(const char *name);
-CUresult hc_driver_leave(cudaError_t error);
+bool hc_driver_enter_runtime(const char *name);
+CUresult hc_driver_leave_runtime(cudaError_t error);
 bool hc_driver_lacks_context(void);
 /* Defines such a function. */
 #define HC_ENTRY(entry, params, ...)                                                                                   \
@@ -57,7 +58,7 @@ bool hc_driver_lacks_context(void);
         return entry(__VA_ARGS__);                                                                                     \
     }
 /* Returns true, with the lock held, if the host device has not been initialized. */
-bool hc_driver_refuses(void);
+bool hc_driver_lock_if_uninitialized(void);
 CUresult hc_driver_end(cudaError_t error);
 
 #endif

@@ -12,7 +12,7 @@ CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *capture
     const struct hc_capture_info asked = {&status, &id, graph_out, dependencies_out, numDependencies_out};
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = captureStatus_out ? hc_capture_inform(hStream, &asked) : cudaErrorInvalidValue;
+        error = captureStatus_out ? hc_capture_get_info(hStream, &asked) : cudaErrorInvalidValue;
     if (!error)
         *captureStatus_out = (CUstreamCaptureStatus)status;
     if (!error && status == cudaStreamCaptureStatusActive && id_out)

@@ -11,7 +11,7 @@ static cudaError_t check_device(CUdevice device)
     return device >= 0 && device < hc_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-static cudaError_t get_name(char *name, int length, CUdevice device)
+static cudaError_t get_device_name(char *name, int length, CUdevice device)
 {
     struct cudaDeviceProp properties;
     if (!name || length <= 0)
@@ -21,9 +21,9 @@ static cudaError_t get_name(char *name, int length, CUdevice device)
         snprintf(name, (size_t)length, "%s", properties.name);
     return error;
 }
-HC_ENTRY(cuDeviceGetName, (char *name, int len, CUdevice dev), get_name(name, len, dev))
+HC_ENTRY(cuDeviceGetName, (char *name, int len, CUdevice dev), get_device_name(name, len, dev))
 
-static cudaError_t get_uuid(CUuuid *uuid, CUdevice device)
+static cudaError_t get_device_uuid(CUuuid *uuid, CUdevice device)
 {
     struct cudaDeviceProp properties;
     cudaError_t error = uuid ? cudaGetDeviceProperties(&properties, device) : cudaErrorInvalidValue;
@@ -31,9 +31,9 @@ static cudaError_t get_uuid(CUuuid *uuid, CUdevice device)
         memcpy(uuid, &properties.uuid, sizeof *uuid);
     return error;
 }
-HC_ENTRY(cuDeviceGetUuid, (CUuuid * uuid, CUdevice dev), get_uuid(uuid, dev))
+HC_ENTRY(cuDeviceGetUuid, (CUuuid * uuid, CUdevice dev), get_device_uuid(uuid, dev))
 
-static cudaError_t get_bytes(size_t *bytes, CUdevice device)
+static cudaError_t get_device_bytes(size_t *bytes, CUdevice device)
 {
     struct cudaDeviceProp properties;
     cudaError_t error = bytes ? cudaGetDeviceProperties(&properties, device) : cudaErrorInvalidValue;
@@ -41,23 +41,23 @@ static cudaError_t get_bytes(size_t *bytes, CUdevice device)
         *bytes = properties.totalGlobalMem;
     return error;
 }
-HC_ENTRY(cuDeviceTotalMem, (size_t * bytes, CUdevice dev), get_bytes(bytes, dev))
+HC_ENTRY(cuDeviceTotalMem, (size_t * bytes, CUdevice dev), get_device_bytes(bytes, dev))
 HC_ENTRY(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev),
          cudaDeviceGetAttribute(pi, (enum cudaDeviceAttr)attrib, dev)) /* the same numbers as the runtime's */
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
-static cudaError_t retain(CUcontext *context, CUdevice device)
+static cudaError_t retain_primary_context(CUcontext *context, CUdevice device)
 {
     cudaError_t error = context ? check_device(device) : cudaErrorInvalidValue;
     if (!error)
-        *context = hc_driver_context_of(device);
+        *context = hc_context_of_device(device);
     return error;
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-    HC_DRIVER_CALL(retain(pctx, dev));
+    HC_DRIVER_CALL(retain_primary_context(pctx, dev));
 }
 
 /* The context stays: the runtime retains it. */
@@ -66,7 +66,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
     HC_DRIVER_CALL(check_device(dev));
 }
 
-static cudaError_t get_state(CUdevice device, unsigned *flags, int *active)
+static cudaError_t get_primary_state(CUdevice device, unsigned *flags, int *active)
 {
     cudaError_t error = flags && active ? check_device(device) : cudaErrorInvalidValue;
     if (!error) {
@@ -78,10 +78,10 @@ static cudaError_t get_state(CUdevice device, unsigned *flags, int *active)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    HC_DRIVER_CALL(get_state(dev, flags, active));
+    HC_DRIVER_CALL(get_primary_state(dev, flags, active));
 }
 
-static cudaError_t set_flags(CUdevice device, unsigned flags)
+static cudaError_t set_primary_flags(CUdevice device, unsigned flags)
 {
     cudaError_t error = check_device(device);
     return error ? error : hc_device_set_flags(device, flags); /* the same numbers as the runtime's */
@@ -89,7 +89,7 @@ static cudaError_t set_flags(CUdevice device, unsigned flags)
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 {
-    HC_DRIVER_CALL(set_flags(dev, flags));
+    HC_DRIVER_CALL(set_primary_flags(dev, flags));
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)
@@ -103,27 +103,27 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 }
 
 /* NULL: no context is current until the next runtime call. */
-static cudaError_t set_current(CUcontext context)
+static cudaError_t set_current_context(CUcontext context)
 {
-    int device = context ? hc_runtime_device(context) : hc_thread()->device;
+    int device = context ? hc_device_of_context(context) : hc_thread()->device;
     cudaError_t error = device < 0 ? cudaErrorDeviceUninitialized : cudaSetDevice(device);
     if (!error)
         hc_thread()->context = context != NULL;
     return error;
 }
-HC_ENTRY(cuCtxSetCurrent, (CUcontext ctx), set_current(ctx))
+HC_ENTRY(cuCtxSetCurrent, (CUcontext ctx), set_current_context(ctx))
 
-static cudaError_t get_current(CUcontext *context)
+static cudaError_t get_current_context(CUcontext *context)
 {
     if (!context)
         return cudaErrorInvalidValue;
-    *context = hc_thread()->context ? hc_driver_context() : NULL;
+    *context = hc_thread()->context ? hc_context_of_thread() : NULL;
     return cudaSuccess;
 }
 
 CUresult cuCtxGetCurrent(CUcontext *pctx)
 {
-    HC_DRIVER_CALL(get_current(pctx));
+    HC_DRIVER_CALL(get_current_context(pctx));
 }
 
 HC_CONTEXT_ENTRY(cuCtxGetDevice, (CUdevice * device), cudaGetDevice(device))
@@ -139,6 +139,6 @@ HC_ENTRY(cuDeviceGetP2PAttribute, (int *value, CUdevice_P2PAttribute attrib, CUd
          cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attrib, srcDevice, dstDevice))
 
 HC_CONTEXT_ENTRY(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned int Flags),
-                 cudaDeviceEnablePeerAccess(hc_runtime_device(peerContext), Flags))
+                 cudaDeviceEnablePeerAccess(hc_device_of_context(peerContext), Flags))
 HC_CONTEXT_ENTRY(cuCtxDisablePeerAccess, (CUcontext peerContext),
-                 cudaDeviceDisablePeerAccess(hc_runtime_device(peerContext)))
+                 cudaDeviceDisablePeerAccess(hc_device_of_context(peerContext)))

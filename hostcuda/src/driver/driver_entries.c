@@ -40,7 +40,8 @@ static const struct entry *find_entry(const struct entry *list, size_t count, co
 #define FIND_ENTRY(list, name) find_entry(list, sizeof(list) / sizeof *(list), name)
 
 /* A name that is missing, or newer than the version, is no error: *address is NULL, and the status says why. */
-static enum cudaDriverEntryPointQueryResult look_up(const char *name, unsigned version, bool per_thread, void **address)
+static enum cudaDriverEntryPointQueryResult find_entry_point(const char *name, unsigned version, bool per_thread,
+                                                             void **address)
 {
     const struct entry *entry = FIND_ENTRY(entries, name);
     const struct entry *variant = per_thread ? FIND_ENTRY(per_thread_entries, name) : NULL;
@@ -53,23 +54,23 @@ static enum cudaDriverEntryPointQueryResult look_up(const char *name, unsigned v
     return cudaDriverEntryPointSuccess;
 }
 
-static cudaError_t get_entry(const char *name, void **address, unsigned version, unsigned long long flags,
-                             enum cudaDriverEntryPointQueryResult *status)
+static cudaError_t get_entry_point(const char *name, void **address, unsigned version, unsigned long long flags,
+                                   enum cudaDriverEntryPointQueryResult *status)
 {
     int newest = 0;
     if (!name || !address || flags > cudaEnablePerThreadDefaultStream || cuDriverGetVersion(&newest) ||
         version > (unsigned)newest)
         return cudaErrorInvalidValue;
     enum cudaDriverEntryPointQueryResult found =
-        look_up(name, version, flags == cudaEnablePerThreadDefaultStream, address);
+        find_entry_point(name, version, flags == cudaEnablePerThreadDefaultStream, address);
     if (status)
         *status = found;
     return cudaSuccess;
 }
 
 /* Returns the function of libcuda.so.1, which may differ from the one here. */
-static cudaError_t get_library_entry(const char *name, void **address, unsigned version, unsigned long long flags,
-                                     enum cudaDriverEntryPointQueryResult *status)
+static cudaError_t get_library_entry_point(const char *name, void **address, unsigned version, unsigned long long flags,
+                                           enum cudaDriverEntryPointQueryResult *status)
 {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     hc_unlock();
@@ -84,26 +85,28 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *driverStatus)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
-        error = (HC_GOES_THROUGH ? get_library_entry : get_entry)(symbol, funcPtr, cudaVersion, flags, driverStatus);
-    return hc_end(error);
+        error = (HC_GOES_THROUGH_DRIVER ? get_library_entry_point : get_entry_point)(symbol, funcPtr, cudaVersion,
+                                                                                     flags, driverStatus);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *driverStatus)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
-        error = (HC_GOES_THROUGH ? get_library_entry : get_entry)(symbol, funcPtr, CUDART_VERSION, flags, driverStatus);
-    return hc_end(error);
+        error = (HC_GOES_THROUGH_DRIVER ? get_library_entry_point : get_entry_point)(symbol, funcPtr, CUDART_VERSION,
+                                                                                     flags, driverStatus);
+    return hc_call_end(error);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *symbolStatus)
 {
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
-    if (cudaVersion < 0 || get_entry(symbol, pfn, (unsigned)cudaVersion, flags, &status))
+    if (cudaVersion < 0 || get_entry_point(symbol, pfn, (unsigned)cudaVersion, flags, &status))
         return CUDA_ERROR_INVALID_VALUE;
     if (symbolStatus)
         *symbolStatus = (CUdriverProcAddressQueryResult)status; /* the same numbers as the runtime's */

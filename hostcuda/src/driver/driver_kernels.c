@@ -24,37 +24,37 @@ static cudaError_t get_kernel_name(struct hc_kernel *kernel, const char **name)
 
 CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
-    HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_function(hfunc), name));
+    HC_DRIVER_CALL(get_kernel_name(hc_kernel_from_cufunction(hfunc), name));
 }
 
 CUresult cuKernelGetName(const char **name, CUkernel hfunc)
 {
-    HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_kernel(hfunc), name));
+    HC_DRIVER_CALL(get_kernel_name(hc_kernel_from_cukernel(hfunc), name));
 }
 
 /* For NULL, the error is not that of a wrong handle (measured). */
-static cudaError_t parameter_of(struct hc_kernel *kernel, const void *handle, size_t index, size_t *offset,
-                                size_t *bytes)
+static cudaError_t get_parameter(struct hc_kernel *kernel, const void *handle, size_t index, size_t *offset,
+                                 size_t *bytes)
 {
     if (kernel)
-        return hc_kernel_parameter(kernel, index, offset, bytes);
+        return hc_kernel_get_parameter(kernel, index, offset, bytes);
     return handle ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
 }
 
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    HC_DRIVER_CALL(parameter_of(hc_kernel_of_function(func), func, paramIndex, paramOffset, paramSize));
+    HC_DRIVER_CALL(get_parameter(hc_kernel_from_cufunction(func), func, paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    HC_DRIVER_CALL(parameter_of(hc_kernel_of_kernel(kernel), kernel, paramIndex, paramOffset, paramSize));
+    HC_DRIVER_CALL(get_parameter(hc_kernel_from_cukernel(kernel), kernel, paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
     cudaError_t error = hc_driver_begin();
-    struct hc_kernel *found = hc_kernel_of_kernel(kernel);
+    struct hc_kernel *found = hc_kernel_from_cukernel(kernel);
     if (!error && !pFunc)
         error = cudaErrorInvalidValue;
     if (!error && !found)
@@ -71,7 +71,7 @@ static cudaError_t get_function_attribute(int *value, CUfunction_attribute attri
         return cudaErrorInvalidValue;
     if (!kernel)
         return cudaErrorInvalidResourceHandle;
-    hc_kernel_get(kernel, &all);
+    hc_kernel_get_attributes(kernel, &all);
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = all.maxThreadsPerBlock; break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = all.numRegs; break;
@@ -88,34 +88,35 @@ static cudaError_t get_function_attribute(int *value, CUfunction_attribute attri
 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
-    HC_DRIVER_CALL(get_function_attribute(pi, attrib, hc_kernel_of_function(hfunc)));
+    HC_DRIVER_CALL(get_function_attribute(pi, attrib, hc_kernel_from_cufunction(hfunc)));
 }
 
 /* Attributes that can be set have the same numbers in both. */
 static cudaError_t set_function_attribute(struct hc_kernel *kernel, CUfunction_attribute attribute, int value)
 {
-    return kernel ? hc_kernel_set(kernel, (enum cudaFuncAttribute)attribute, value) : cudaErrorInvalidResourceHandle;
+    return kernel ? hc_kernel_set_attribute(kernel, (enum cudaFuncAttribute)attribute, value)
+                  : cudaErrorInvalidResourceHandle;
 }
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
-    HC_DRIVER_CALL(set_function_attribute(hc_kernel_of_function(hfunc), attrib, value));
+    HC_DRIVER_CALL(set_function_attribute(hc_kernel_from_cufunction(hfunc), attrib, value));
 }
 
 /* ---- occupancy -------------------------------------------------------------------------------------------------- */
 
 /* Returns the function that the program passes to the runtime. NULL: there is none. */
-static const void *function_behind(CUfunction handle)
+static const void *runtime_function_of(CUfunction handle)
 {
     hc_lock();
-    const struct hc_kernel *kernel = hc_kernel_of_function(handle);
+    const struct hc_kernel *kernel = hc_kernel_from_cufunction(handle);
     hc_unlock();
     return kernel ? kernel->function : NULL;
 }
 
 static cudaError_t count_blocks(int *blocks, CUfunction handle, int threads, size_t bytes, unsigned flags)
 {
-    const void *function = function_behind(handle);
+    const void *function = runtime_function_of(handle);
     if (!function)
         return cudaErrorInvalidResourceHandle;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, bytes, flags);
@@ -127,23 +128,23 @@ HC_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
          (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags),
          count_blocks(numBlocks, func, blockSize, dynamicSMemSize, flags))
 
-static cudaError_t count_memory(size_t *bytes, CUfunction handle, int blocks, int threads)
+static cudaError_t available_shared_bytes(size_t *bytes, CUfunction handle, int blocks, int threads)
 {
-    const void *function = function_behind(handle);
+    const void *function = runtime_function_of(handle);
     return function ? cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads)
                     : cudaErrorInvalidResourceHandle;
 }
 HC_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock,
          (size_t * dynamicSmemSize, CUfunction func, int numBlocks, int blockSize),
-         count_memory(dynamicSmemSize, func, numBlocks, blockSize))
+         available_shared_bytes(dynamicSmemSize, func, numBlocks, blockSize))
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
 /* A launch accepts a CUkernel in place of a CUfunction; a node does not (measured). */
-static const struct hc_kernel *either(const void *handle)
+static const struct hc_kernel *find_launched_kernel(const void *handle)
 {
-    const struct hc_kernel *kernel = hc_kernel_of_function(handle);
-    return kernel ? kernel : hc_kernel_of_kernel(handle);
+    const struct hc_kernel *kernel = hc_kernel_from_cufunction(handle);
+    return kernel ? kernel : hc_kernel_from_cukernel(handle);
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
@@ -151,7 +152,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)
 {
     cudaError_t error = hc_driver_begin();
-    const struct hc_kernel *kernel = either(f);
+    const struct hc_kernel *kernel = find_launched_kernel(f);
     if (!error && !kernel)
         error = cudaErrorInvalidResourceHandle;
     if (!error) {
@@ -163,7 +164,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
             .kernelParams = kernelParams,
             .extra = extra,
         };
-        error = hc_launch(&params, NULL, hStream);
+        error = hc_stream_launch(&params, NULL, hStream);
     }
     return hc_driver_end(error);
 }
@@ -175,12 +176,12 @@ HC_PER_THREAD(cuLaunchKernel,
               f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
               extra)
 
-static cudaError_t launch_with(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
+static cudaError_t launch_config(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
 {
     if (!c)
         return cudaErrorInvalidValue;
     hc_lock();
-    const struct hc_kernel *kernel = either(function);
+    const struct hc_kernel *kernel = find_launched_kernel(function);
     hc_unlock();
     if (!kernel)
         return cudaErrorInvalidResourceHandle;
@@ -199,7 +200,7 @@ static cudaError_t launch_with(const CUlaunchConfig *c, CUfunction function, voi
     return cudaLaunchKernelExC(&config, kernel->function, parameters);
 }
 HC_ENTRY(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra),
-         launch_with(config, f, kernelParams, extra))
+         launch_config(config, f, kernelParams, extra))
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra);
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
@@ -242,12 +243,12 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *
     return hc_driver_end(error);
 }
 
-static cudaError_t op_from(const CUDA_KERNEL_NODE_PARAMS *params, struct hc_op **op)
+static cudaError_t op_from_driver_params(const CUDA_KERNEL_NODE_PARAMS *params, struct hc_op **op)
 {
     if (!params)
         return cudaErrorInvalidValue;
     const struct hc_kernel *kernel =
-        params->func ? hc_kernel_of_function(params->func) : hc_kernel_of_kernel(params->kern);
+        params->func ? hc_kernel_from_cufunction(params->func) : hc_kernel_from_cukernel(params->kern);
     if (!kernel)
         return cudaErrorInvalidResourceHandle;
     const struct cudaKernelNodeParams plain = {
@@ -266,9 +267,9 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PA
     struct hc_op *op = NULL;
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = op_from(nodeParams, &op);
+        error = op_from_driver_params(nodeParams, &op);
     if (!error)
-        error = hc_node_set(hNode, op);
+        error = hc_node_replace_op(hNode, op);
     return hc_driver_end(error);
 }
 
@@ -278,9 +279,9 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
     struct hc_op *op = NULL;
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = op_from(nodeParams, &op);
+        error = op_from_driver_params(nodeParams, &op);
     if (!error)
-        error = hc_exec_set(hGraphExec, hNode, op);
+        error = hc_exec_set_node(hGraphExec, hNode, op);
     return hc_driver_end(error);
 }
 
@@ -292,7 +293,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CU
     if (!error)
         error = hc_graph_check_add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
     if (!error)
-        error = op_from(nodeParams, &op);
+        error = op_from_driver_params(nodeParams, &op);
     if (!error)
         error = hc_graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, op);
     return hc_driver_end(error);

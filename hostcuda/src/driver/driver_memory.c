@@ -5,13 +5,14 @@
 #define PLACE(pointer)   HC_SAME_AS(void **, pointer)
 #define POINTER(address) ((void *)(uintptr_t)(address))
 /* The runtime accepts an allocation of 0 bytes; the driver does not. */
-#define SOME(bytes, ...) ((bytes) ? (__VA_ARGS__) : cudaErrorInvalidValue)
+#define UNLESS_EMPTY(bytes, ...) ((bytes) ? (__VA_ARGS__) : cudaErrorInvalidValue)
 
-HC_CONTEXT_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize), SOME(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
+HC_CONTEXT_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize),
+                 UNLESS_EMPTY(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
 HC_ENTRY(cuMemFree, (CUdeviceptr dptr), cudaFree(POINTER(dptr)))
-HC_CONTEXT_ENTRY(cuMemAllocHost, (void **pp, size_t bytesize), SOME(bytesize, cudaMallocHost(pp, bytesize)))
+HC_CONTEXT_ENTRY(cuMemAllocHost, (void **pp, size_t bytesize), UNLESS_EMPTY(bytesize, cudaMallocHost(pp, bytesize)))
 HC_CONTEXT_ENTRY(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags),
-                 SOME(bytesize, cudaHostAlloc(pp, bytesize, Flags)))
+                 UNLESS_EMPTY(bytesize, cudaHostAlloc(pp, bytesize, Flags)))
 HC_ENTRY(cuMemFreeHost, (void *p), cudaFreeHost(p))
 HC_ENTRY(cuMemHostGetDevicePointer, (CUdeviceptr * pdptr, void *p, unsigned int Flags),
          cudaHostGetDevicePointer(PLACE(pdptr), p, Flags))
@@ -39,12 +40,12 @@ HC_CONTEXT_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsign
 /* ---- stream-ordered allocation ----------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream),
-         SOME(bytesize, cudaMallocAsync(PLACE(dptr), bytesize, hStream)))
+         UNLESS_EMPTY(bytesize, cudaMallocAsync(PLACE(dptr), bytesize, hStream)))
 HC_PER_THREAD(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), dptr, bytesize, hStream)
 HC_ENTRY(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), cudaFreeAsync(POINTER(dptr), hStream))
 HC_PER_THREAD(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
 
 HC_ENTRY(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream),
-         SOME(bytesize, cudaMallocFromPoolAsync(PLACE(dptr), bytesize, pool, hStream)))
+         UNLESS_EMPTY(bytesize, cudaMallocFromPoolAsync(PLACE(dptr), bytesize, pool, hStream)))
 HC_PER_THREAD(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), dptr,
               bytesize, pool, hStream)

@@ -52,7 +52,7 @@ HC_ENTRY(cuGraphMemFreeNodeGetParams, (CUgraphNode hNode, CUdeviceptr *dptr_out)
     CUresult entry params                                                                                              \
     {                                                                                                                  \
         struct cudaMemcpy3DParms copy;                                                                                 \
-        HC_DRIVER_AS(hc_runtime_copy(driver, &copy) ? (__VA_ARGS__) : cudaErrorInvalidValue);                          \
+        HC_DRIVER_AS(hc_copy_3d_to_runtime(driver, &copy) ? (__VA_ARGS__) : cudaErrorInvalidValue);                    \
     }
 COPY_ENTRY(cuGraphAddMemcpyNode, (PLACE_PARAMS, const CUDA_MEMCPY3D *driver, CUcontext ctx), (void)ctx,
            cudaGraphAddMemcpyNode(PLACE, &copy))
@@ -67,7 +67,7 @@ COPY_ENTRY(cuGraphExecMemcpyNodeSetParams,
     {                                                                                                                  \
         struct cudaMemsetParams fill;                                                                                  \
         if (driver)                                                                                                    \
-            hc_runtime_fill(driver, &fill);                                                                            \
+            hc_fill_to_runtime(driver, &fill);                                                                         \
         HC_DRIVER_AS(driver ? (__VA_ARGS__) : cudaErrorInvalidValue);                                                  \
     }
 FILL_ENTRY(cuGraphAddMemsetNode, (PLACE_PARAMS, const CUDA_MEMSET_NODE_PARAMS *driver, CUcontext ctx), (void)ctx,
@@ -82,17 +82,17 @@ FILL_ENTRY(cuGraphExecMemsetNodeSetParams,
     CUresult entry params                                                                                              \
     {                                                                                                                  \
         struct cudaGraphNodeParams node;                                                                               \
-        if (!nodeParams || !hc_runtime_node(nodeParams, &node))                                                        \
+        if (!nodeParams || !hc_node_params_to_runtime(nodeParams, &node))                                              \
             HC_DRIVER_AS(cudaErrorInvalidValue);                                                                       \
-        if (!hc_driver_enter(__func__))                                                                                \
+        if (!hc_driver_enter_runtime(__func__))                                                                        \
             return CUDA_ERROR_NOT_INITIALIZED;                                                                         \
         cudaError_t error = (__VA_ARGS__);                                                                             \
         if (!error)                                                                                                    \
             then;                                                                                                      \
-        return hc_driver_leave(error);                                                                                 \
+        return hc_driver_leave_runtime(error);                                                                         \
     }
 /* Returns the address of an allocation node that was added. */
-static void give_address(const struct cudaGraphNodeParams *node, CUgraphNodeParams *nodeParams)
+static void store_allocated_address(const struct cudaGraphNodeParams *node, CUgraphNodeParams *nodeParams)
 {
     if (node->type == cudaGraphNodeTypeMemAlloc)
         nodeParams->alloc.dptr = (CUdeviceptr)(uintptr_t)node->alloc.dptr;
@@ -100,7 +100,7 @@ static void give_address(const struct cudaGraphNodeParams *node, CUgraphNodePara
 NODE_ENTRY(cuGraphAddNode,
            (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
             const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams),
-           give_address(&node, nodeParams),
+           store_allocated_address(&node, nodeParams),
            cudaGraphAddNode(phGraphNode, hGraph, dependencies, HC_SAME_AS(const cudaGraphEdgeData *, dependencyData),
                             numDependencies, &node))
 NODE_ENTRY(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodeParams), (void)0,
@@ -110,23 +110,23 @@ NODE_ENTRY(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode,
 
 /* ---- getters ----------------------------------------------------------------------------------------------------- */
 
-static cudaError_t get_copy(CUgraphNode node, CUDA_MEMCPY3D *driver)
+static cudaError_t get_copy_params(CUgraphNode node, CUDA_MEMCPY3D *driver)
 {
     struct cudaMemcpy3DParms copy;
     cudaError_t error = cudaGraphMemcpyNodeGetParams(node, driver ? &copy : NULL);
     if (!error)
-        (void)hc_driver_copy(&copy, driver);
+        (void)hc_copy_3d_to_driver(&copy, driver);
     return error;
 }
-HC_ENTRY(cuGraphMemcpyNodeGetParams, (CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams), get_copy(hNode, nodeParams))
+HC_ENTRY(cuGraphMemcpyNodeGetParams, (CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams), get_copy_params(hNode, nodeParams))
 
-static cudaError_t get_fill(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *driver)
+static cudaError_t get_fill_params(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *driver)
 {
     struct cudaMemsetParams fill;
     cudaError_t error = cudaGraphMemsetNodeGetParams(node, driver ? &fill : NULL);
     if (!error)
-        (void)hc_driver_fill(&fill, driver);
+        (void)hc_fill_to_driver(&fill, driver);
     return error;
 }
 HC_ENTRY(cuGraphMemsetNodeGetParams, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams),
-         get_fill(hNode, nodeParams))
+         get_fill_params(hNode, nodeParams))

@@ -16,8 +16,8 @@ struct place {
 static struct place find_allocation(CUdeviceptr pointer)
 {
     struct place place = {.address = (const void *)(uintptr_t)pointer};
-    place.block = hc_block_ask(place.address);
-    if (!hc_virtual_range(place.address, &place.range, &place.range_bytes) && place.block) {
+    place.block = hc_block_find_live(place.address);
+    if (!hc_virtual_find_range(place.address, &place.range, &place.range_bytes) && place.block) {
         place.range = place.block->base;
         place.range_bytes = place.block->bytes;
     }
@@ -43,7 +43,7 @@ struct answer {
         .value.member = (what), .size = sizeof(((struct answer *)0)->value.member), .known = (is_known)                \
     }
 
-static struct answer answer_of(CUpointer_attribute attribute, const struct place *place)
+static struct answer attribute_of(CUpointer_attribute attribute, const struct place *place)
 {
     const struct hc_block *block = place->block;
     void *address = (void *)(uintptr_t)place->address;
@@ -68,7 +68,7 @@ static struct answer answer_of(CUpointer_attribute attribute, const struct place
 static cudaError_t get_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
     const struct place place = find_allocation(pointer);
-    const struct answer answer = answer_of(attribute, &place);
+    const struct answer answer = attribute_of(attribute, &place);
     if (!data || !answer.size)
         return cudaErrorInvalidValue;
     if (!answer.known && attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
@@ -86,7 +86,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 
 /* For a pointer that CUDA does not know, every attribute is set to 0 or a similar value. Attributes of ranges stay
  * unchanged (measured). */
-static bool stays(CUpointer_attribute attribute, const struct answer *answer)
+static bool keeps_output(CUpointer_attribute attribute, const struct answer *answer)
 {
     bool of_range = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE;
     return of_range && !answer->known;
@@ -99,11 +99,11 @@ static cudaError_t get_attributes(unsigned count, const CUpointer_attribute *att
     if (!count || !attributes || !data)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < count; i++)
-        if (!data[i] || !answer_of(attributes[i], &place).size)
+        if (!data[i] || !attribute_of(attributes[i], &place).size)
             return cudaErrorInvalidValue;
     for (unsigned i = 0; i < count; i++) {
-        const struct answer answer = answer_of(attributes[i], &place);
-        if (!stays(attributes[i], &answer))
+        const struct answer answer = attribute_of(attributes[i], &place);
+        if (!keeps_output(attributes[i], &answer))
             memcpy(data[i], &answer.value, answer.size);
     }
     return cudaSuccess;
@@ -119,7 +119,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
 CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     cudaError_t error = hc_driver_begin();
-    const struct hc_block *block = hc_block_ask((const void *)(uintptr_t)dptr);
+    const struct hc_block *block = hc_block_find_live((const void *)(uintptr_t)dptr);
     if (!error && !block)
         error = cudaErrorSymbolNotFound; /* the error that CUDA returns for an unknown pointer */
     if (!error && pbase)

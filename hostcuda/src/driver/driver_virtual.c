@@ -28,7 +28,7 @@ struct mapping {
     size_t bytes;
     struct memory *memory;
     struct hc_block *block;
-    bool leaving; /* cuMemUnmap is waiting for work that may use it */
+    bool unmapping; /* cuMemUnmap is waiting for work that may use it */
     unsigned char access[HC_DEVICES_MAX];
 };
 
@@ -41,12 +41,12 @@ struct range {
 static struct range *ranges;
 static struct mapping *mappings;
 
-static bool aligned(uint64_t value, uint64_t to)
+static bool is_aligned(uint64_t value, uint64_t to)
 {
     return value % to == 0;
 }
 
-static bool within(const void *address, size_t bytes, const unsigned char *base, size_t base_bytes)
+static bool is_within(const void *address, size_t bytes, const unsigned char *base, size_t base_bytes)
 {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)base;
     return (uintptr_t)address >= (uintptr_t)base && offset <= base_bytes && bytes <= base_bytes - offset;
@@ -57,12 +57,12 @@ static bool within(const void *address, size_t bytes, const unsigned char *base,
 static struct range *find_range(const void *address, size_t bytes)
 {
     struct range *range = ranges;
-    while (range && !within(address, bytes, range->base, range->bytes))
+    while (range && !is_within(address, bytes, range->base, range->bytes))
         range = range->next;
     return range;
 }
 
-bool hc_virtual_range(const void *address, void **base, size_t *bytes)
+bool hc_virtual_find_range(const void *address, void **base, size_t *bytes)
 {
     const struct range *range = find_range(address, 1);
     if (range) {
@@ -73,10 +73,10 @@ bool hc_virtual_range(const void *address, void **base, size_t *bytes)
 }
 
 /* Maps addresses without access. Returns NULL if there is no room. */
-static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
+static unsigned char *map_addresses_only(void *hint, size_t bytes, size_t alignment)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    if (hint && aligned((uintptr_t)hint, alignment)) {
+    if (hint && is_aligned((uintptr_t)hint, alignment)) {
         void *at = mmap(hint, bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
         if (at == hint)
             return at;
@@ -96,14 +96,15 @@ static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
 static cudaError_t reserve_addresses(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!address || !bytes || !aligned(bytes, GRANULARITY) || !aligned(hint, page) || (alignment & (alignment - 1)))
+    if (!address || !bytes || !is_aligned(bytes, GRANULARITY) || !is_aligned(hint, page) ||
+        (alignment & (alignment - 1)))
         return cudaErrorInvalidValue;
     if (alignment < GRANULARITY)
         alignment = GRANULARITY;
     if (bytes > SIZE_MAX - alignment)
         return cudaErrorMemoryAllocation;
     struct range *range = calloc(1, sizeof *range);
-    unsigned char *base = range ? take_addresses((void *)(uintptr_t)hint, bytes, alignment) : NULL;
+    unsigned char *base = range ? map_addresses_only((void *)(uintptr_t)hint, bytes, alignment) : NULL;
     if (!base) {
         free(range);
         return cudaErrorMemoryAllocation;
@@ -123,7 +124,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 static struct mapping *mapping_in(const void *base, size_t bytes)
 {
     struct mapping *mapping = mappings;
-    while (mapping && !within(mapping->base, 1, base, bytes) && !within(base, 1, mapping->base, mapping->bytes))
+    while (mapping && !is_within(mapping->base, 1, base, bytes) && !is_within(base, 1, mapping->base, mapping->bytes))
         mapping = mapping->next;
     return mapping;
 }
@@ -166,7 +167,7 @@ static cudaError_t check_location(const CUmemAllocationProp *prop)
     return prop->location.id >= 0 && prop->location.id < hc_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-static int make_file(size_t bytes)
+static int make_memory_file(size_t bytes)
 {
     int file = memfd_create("hostcuda", MFD_CLOEXEC);
     if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) {
@@ -179,18 +180,19 @@ static int make_file(size_t bytes)
 static cudaError_t create_allocation(CUmemGenericAllocationHandle *handle, size_t bytes,
                                      const CUmemAllocationProp *prop)
 {
-    cudaError_t error = handle && bytes && aligned(bytes, GRANULARITY) ? check_location(prop) : cudaErrorInvalidValue;
+    cudaError_t error =
+        handle && bytes && is_aligned(bytes, GRANULARITY) ? check_location(prop) : cudaErrorInvalidValue;
     if (error)
         return error;
-    if (!hc_device_claim(prop->location.id, bytes))
+    if (!hc_device_claim_bytes(prop->location.id, bytes))
         return cudaErrorMemoryAllocation;
     struct memory *memory = calloc(1, sizeof *memory);
-    int file = memory ? make_file(bytes) : -1;
+    int file = memory ? make_memory_file(bytes) : -1;
     if (file < 0 || !hc_handle_add(HC_MEMORY, memory)) {
         if (file >= 0)
             close(file);
         free(memory);
-        hc_device_unclaim(prop->location.id, bytes);
+        hc_device_unclaim_bytes(prop->location.id, bytes);
         return cudaErrorMemoryAllocation;
     }
     *memory = (struct memory){.references = 1, .handles = 1, .bytes = bytes, .file = file, .properties = *prop};
@@ -205,7 +207,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 }
 
 /* Returns NULL if it is no handle, or the program has released it. */
-static struct memory *memory_of(CUmemGenericAllocationHandle handle)
+static struct memory *find_memory(CUmemGenericAllocationHandle handle)
 {
     struct memory *memory = (struct memory *)(uintptr_t)handle;
     return hc_handle_is(HC_MEMORY, memory) && memory->handles ? memory : NULL;
@@ -216,7 +218,7 @@ static void release_memory(struct memory *memory)
     if (--memory->references)
         return;
     hc_handle_remove(memory);
-    hc_device_unclaim(memory->properties.location.id, memory->bytes);
+    hc_device_unclaim_bytes(memory->properties.location.id, memory->bytes);
     close(memory->file);
     free(memory);
 }
@@ -224,7 +226,7 @@ static void release_memory(struct memory *memory)
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     cudaError_t error = hc_driver_begin_quiet();
-    struct memory *memory = memory_of(handle);
+    struct memory *memory = find_memory(handle);
     if (!error && !memory)
         error = cudaErrorInvalidValue;
     if (!error) {
@@ -237,7 +239,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)
 {
     cudaError_t error = hc_driver_begin();
-    const struct memory *memory = memory_of(handle);
+    const struct memory *memory = find_memory(handle);
     if (!error && (!prop || !memory))
         error = cudaErrorInvalidValue;
     if (!error)
@@ -262,27 +264,27 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 static struct mapping *find_mapping(const void *address)
 {
     struct mapping *mapping = mappings;
-    while (mapping && (mapping->leaving || !within(address, 1, mapping->base, mapping->bytes)))
+    while (mapping && (mapping->unmapping || !is_within(address, 1, mapping->base, mapping->bytes)))
         mapping = mapping->next;
     return mapping;
 }
 
-static bool hide(unsigned char *base, size_t bytes)
+static bool unmap_pages(unsigned char *base, size_t bytes)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     return mmap(base, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED;
 }
 
-static cudaError_t make_mapping(unsigned char *base, size_t bytes, struct memory *memory)
+static cudaError_t create_mapping(unsigned char *base, size_t bytes, struct memory *memory)
 {
     struct mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping || mmap(base, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
         free(mapping);
         return cudaErrorMemoryAllocation;
     }
-    struct hc_block *block = hc_block_borrow(HC_MEMORY_DEVICE, base, bytes, memory->properties.location.id);
+    struct hc_block *block = hc_block_make_borrowed(HC_MEMORY_DEVICE, base, bytes, memory->properties.location.id);
     if (!block) {
-        hide(base, bytes);
+        unmap_pages(base, bytes);
         free(mapping);
         return cudaErrorMemoryAllocation;
     }
@@ -295,14 +297,14 @@ static cudaError_t make_mapping(unsigned char *base, size_t bytes, struct memory
 static cudaError_t map_addresses(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
-    struct memory *memory = memory_of(handle);
-    if (!memory || !bytes || !aligned(address, GRANULARITY))
+    struct memory *memory = find_memory(handle);
+    if (!memory || !bytes || !is_aligned(address, GRANULARITY))
         return cudaErrorInvalidValue;
     if (offset || bytes != memory->bytes)
         return cudaErrorNotSupported; /* a part of the memory, or more than it has (measured) */
     if (!find_range(base, bytes) || mapping_in(base, bytes))
         return cudaErrorInvalidValue;
-    return make_mapping(base, bytes, memory);
+    return create_mapping(base, bytes, memory);
 }
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
@@ -311,7 +313,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     HC_DRIVER_CALL(flags ? cudaErrorInvalidValue : map_addresses(ptr, size, offset, handle));
 }
 
-static void drop_mapping(struct mapping *mapping)
+static void destroy_mapping(struct mapping *mapping)
 {
     struct mapping **link = &mappings;
     while (*link != mapping)
@@ -323,11 +325,11 @@ static void drop_mapping(struct mapping *mapping)
 }
 
 /* Returns how many bytes of [base, base + bytes) whole mappings cover. */
-static size_t covered(const unsigned char *base, size_t bytes)
+static size_t mapped_bytes_in(const unsigned char *base, size_t bytes)
 {
     size_t sum = 0;
     for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
-        if (!mapping->leaving && within(mapping->base, mapping->bytes, base, bytes))
+        if (!mapping->unmapping && is_within(mapping->base, mapping->bytes, base, bytes))
             sum += mapping->bytes;
     return sum;
 }
@@ -337,7 +339,7 @@ static bool cuts_mapping(const unsigned char *base, size_t bytes)
 {
     for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
         bool apart = base + bytes <= mapping->base || mapping->base + mapping->bytes <= base;
-        if (!apart && (mapping->leaving || !within(mapping->base, mapping->bytes, base, bytes)))
+        if (!apart && (mapping->unmapping || !is_within(mapping->base, mapping->bytes, base, bytes)))
             return true;
     }
     return false;
@@ -349,12 +351,12 @@ static cudaError_t unmap_addresses(CUdeviceptr address, size_t bytes)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
     cudaError_t error = cudaSuccess;
-    if (!bytes || !aligned(address, GRANULARITY) || !aligned(bytes, GRANULARITY) || !find_range(base, bytes) ||
+    if (!bytes || !is_aligned(address, GRANULARITY) || !is_aligned(bytes, GRANULARITY) || !find_range(base, bytes) ||
         cuts_mapping(base, bytes))
         return cudaErrorInvalidValue;
     for (struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
-        if (within(mapping->base, mapping->bytes, base, bytes)) {
-            mapping->leaving = true;
+        if (is_within(mapping->base, mapping->bytes, base, bytes)) {
+            mapping->unmapping = true;
             mapping->block->live = false;
         }
     }
@@ -363,11 +365,11 @@ static cudaError_t unmap_addresses(CUdeviceptr address, size_t bytes)
             error = hc_run_device(device);
     for (struct mapping *mapping = mappings, *next = NULL; mapping; mapping = next) {
         next = mapping->next;
-        if (!mapping->leaving || !within(mapping->base, mapping->bytes, base, bytes))
+        if (!mapping->unmapping || !is_within(mapping->base, mapping->bytes, base, bytes))
             continue;
-        if (!hide(mapping->base, mapping->bytes) && !error)
+        if (!unmap_pages(mapping->base, mapping->bytes) && !error)
             error = cudaErrorMemoryAllocation;
-        drop_mapping(mapping);
+        destroy_mapping(mapping);
     }
     return error;
 }
@@ -408,7 +410,7 @@ static cudaError_t check_access(const CUmemAccessDesc *desc)
 }
 
 /* All devices are one processor: what one device may do, all may. */
-static cudaError_t protect(const struct mapping *mapping)
+static cudaError_t apply_access(const struct mapping *mapping)
 {
     unsigned any = 0;
     for (int device = 0; device < HC_DEVICES_MAX; device++)
@@ -423,16 +425,16 @@ static cudaError_t set_access(CUdeviceptr address, size_t bytes, const CUmemAcce
 {
     const unsigned char *base = (const unsigned char *)(uintptr_t)address;
     cudaError_t error = cudaSuccess;
-    if (!bytes || !desc || !count || covered(base, bytes) != bytes)
+    if (!bytes || !desc || !count || mapped_bytes_in(base, bytes) != bytes)
         return cudaErrorInvalidValue;
     for (size_t i = 0; !error && i < count; i++)
         error = check_access(&desc[i]);
     for (struct mapping *mapping = mappings; !error && mapping; mapping = mapping->next) {
-        if (!within(mapping->base, mapping->bytes, base, bytes))
+        if (!is_within(mapping->base, mapping->bytes, base, bytes))
             continue;
         for (size_t i = 0; i < count; i++)
             mapping->access[desc[i].location.id] = (unsigned char)desc[i].flags;
-        error = protect(mapping);
+        error = apply_access(mapping);
     }
     return error;
 }

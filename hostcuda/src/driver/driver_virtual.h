@@ -6,6 +6,6 @@
 #include "hostcuda/src/core/core_state.h"
 
 /* Finds the reserved range that contains the address. Returns false if there is none. */
-bool hc_virtual_range(const void *address, void **base, size_t *bytes);
+bool hc_virtual_find_range(const void *address, void **base, size_t *bytes);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-bool hc_exec_own_program(cudaGraphExec_t exec)
+bool hc_exec_unshare_program(cudaGraphExec_t exec)
 {
     if (exec->program->references == 1)
         return true;
@@ -20,7 +20,7 @@ bool hc_exec_own_program(cudaGraphExec_t exec)
 }
 
 /* Allows the graph, if it still exists, to be instantiated again. */
-static void release_graph(const struct CUgraphExec_st *exec)
+static void mark_graph_uninstantiated(const struct CUgraphExec_st *exec)
 {
     if (hc_handle_is(HC_GRAPH, exec->graph) && exec->graph->id == exec->graph_id)
         exec->graph->instantiated = false;
@@ -51,7 +51,7 @@ static cudaError_t check_fills(const struct CUgraph_st *graph)
     return error;
 }
 
-static cudaError_t fill_exec(cudaGraphExec_t exec, cudaGraph_t graph)
+static cudaError_t init_exec(cudaGraphExec_t exec, cudaGraph_t graph)
 {
     size_t count = graph->count;
     size_t *order = calloc(count + 1, sizeof *order);
@@ -85,7 +85,7 @@ cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned lo
     exec->shape = hc_graph_flatten(graph);
     cudaError_t error = exec->shape ? check_fills(exec->shape) : cudaErrorMemoryAllocation;
     if (!error)
-        error = fill_exec(exec, exec->shape);
+        error = init_exec(exec, exec->shape);
     if (!error)
         error = hc_objects_copy(&graph->objects, &exec->program->objects);
     if (!error && !hc_handle_add(HC_EXEC, exec))
@@ -102,6 +102,6 @@ cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned lo
 void hc_exec_destroy(cudaGraphExec_t exec)
 {
     hc_handle_remove(exec);
-    release_graph(exec);
+    mark_graph_uninstantiated(exec);
     free_exec(exec);
 }

@@ -22,16 +22,16 @@ struct CUgraphExec_st {
 cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
 void hc_exec_destroy(cudaGraphExec_t exec);
 /* Makes the program one that only exec refers to, so that it may change. Returns false if there is no memory. */
-bool hc_exec_own_program(cudaGraphExec_t exec);
+bool hc_exec_unshare_program(cudaGraphExec_t exec);
 /* Launches on a stream that does not capture. */
 cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream);
 
 /* These functions check the handles. */
 /* Replaces one node's op by a compatible one. Takes over the op's reference, also on failure. */
-cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
+cudaError_t hc_exec_set_node(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
 cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child);
-cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on);
-cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on);
+cudaError_t hc_exec_enable_node(cudaGraphExec_t exec, cudaGraphNode_t node, bool on);
+cudaError_t hc_exec_node_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on);
 /* Replaces all ops by those of graph, which must have the same shape; otherwise info gets the difference. */
 cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info);
 

@@ -5,23 +5,23 @@
 
 #include <stdlib.h>
 
-static bool moves_memory(const struct hc_op *op)
+static bool is_memory_op(const struct hc_op *op)
 {
     return op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
 }
 
 /* The memory of an allocation node is in use from the launch until it is freed. A second launch may use it again only
  * with the flag that frees it. */
-static cudaError_t check_memory(cudaGraphExec_t exec)
+static cudaError_t check_allocations(cudaGraphExec_t exec)
 {
     const struct hc_program *program = exec->program;
     bool automatic = exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
     for (size_t i = 0; i < program->count; i++)
-        if (moves_memory(program->ops[i]))
+        if (is_memory_op(program->ops[i]))
             program->ops[i]->block->walked = program->ops[i]->block->live;
     for (size_t i = 0; i < program->count; i++) {
         const struct hc_op *op = program->ops[i];
-        if (!moves_memory(op))
+        if (!is_memory_op(op))
             continue;
         bool allocate = op->kind == HC_OP_ALLOC;
         if (allocate ? op->block->walked && !automatic : !op->block->walked)
@@ -32,13 +32,13 @@ static cudaError_t check_memory(cudaGraphExec_t exec)
 }
 
 /* A live block has a reference of the program; a free drops it when it runs. */
-static void issue_memory(cudaGraphExec_t exec)
+static void issue_allocations(cudaGraphExec_t exec)
 {
     for (size_t i = 0; i < exec->program->count; i++) {
         const struct hc_op *op = exec->program->ops[i];
         if (op->kind == HC_OP_ALLOC && !op->block->live) {
             if (!op->block->pool)
-                hc_block_count_in(op->block, hc_pool_of_graphs(op->block->device));
+                hc_block_add_to_pool(op->block, hc_pool_of_graphs(op->block->device));
             op->block->live = true;
             hc_block_retain(op->block);
         }
@@ -72,7 +72,7 @@ static struct hc_token **make_event_tokens(const struct hc_program *program)
 }
 
 /* From now on, the events refer to this launch's records. */
-static void issue_events(const struct hc_program *program, struct hc_token **tokens)
+static void set_event_tokens(const struct hc_program *program, struct hc_token **tokens)
 {
     for (size_t i = 0; tokens && i < program->count; i++)
         if (program->ops[i]->kind == HC_OP_RECORD)
@@ -95,7 +95,7 @@ static cudaError_t queue_launch(cudaGraphExec_t exec, cudaStream_t stream)
         hc_token_release(token);
         return error;
     }
-    issue_events(program, event_tokens);
+    set_event_tokens(program, event_tokens);
     hc_token_release(before);
     exec->last_launch = token;
     return cudaSuccess;
@@ -103,10 +103,10 @@ static cudaError_t queue_launch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    cudaError_t error = exec->has_memory ? check_memory(exec) : cudaSuccess;
+    cudaError_t error = exec->has_memory ? check_allocations(exec) : cudaSuccess;
     if (!error)
         error = queue_launch(exec, stream);
     if (!error && exec->has_memory)
-        issue_memory(exec);
+        issue_allocations(exec);
     return error;
 }

@@ -56,7 +56,7 @@ static bool same_fill(const struct cudaMemsetParams *old, const struct cudaMemse
 }
 
 /* Whether CUDA allows `fresh` to take the place of `old` in an executable graph. */
-static bool compatible(const struct hc_op *old, const struct hc_op *fresh)
+static bool is_compatible(const struct hc_op *old, const struct hc_op *fresh)
 {
     if (old->kind != fresh->kind)
         return false;
@@ -70,9 +70,9 @@ static bool compatible(const struct hc_op *old, const struct hc_op *fresh)
 }
 
 /* Takes over the op's reference, also on failure. */
-static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
+static cudaError_t replace_op(cudaGraphExec_t exec, size_t place, struct hc_op *op)
 {
-    if (!hc_exec_own_program(exec)) {
+    if (!hc_exec_unshare_program(exec)) {
         hc_op_release(op);
         return cudaErrorMemoryAllocation;
     }
@@ -84,26 +84,26 @@ static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
 
 /* New parameters of one node must name the copy's direction by the same enum value (measured). Updates with a whole
  * graph do not seem to require it. */
-static bool same_word(const struct hc_op *old, const struct hc_op *fresh)
+static bool same_copy_kind(const struct hc_op *old, const struct hc_op *fresh)
 {
     return old->kind != HC_OP_COPY || fresh->kind != HC_OP_COPY || old->copy.kind == fresh->copy.kind;
 }
 
-cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op)
+cudaError_t hc_exec_set_node(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op)
 {
     size_t place = 0;
     cudaError_t error = find_place(exec, node, &place);
-    if (!error && (!same_word(*op_at(exec, place), op) || !compatible(*op_at(exec, place), op)))
+    if (!error && (!same_copy_kind(*op_at(exec, place), op) || !is_compatible(*op_at(exec, place), op)))
         error = cudaErrorInvalidValue;
     if (!error)
-        return replace(exec, place, op);
+        return replace_op(exec, place, op);
     hc_op_release(op);
     return error;
 }
 
 /* ---- enabling and disabling nodes ----------------------------------------------------------------------------- */
 
-static cudaError_t find_switch(cudaGraphExec_t exec, cudaGraphNode_t node, size_t *place)
+static cudaError_t find_switchable(cudaGraphExec_t exec, cudaGraphNode_t node, size_t *place)
 {
     cudaError_t error = find_place(exec, node, place);
     if (error)
@@ -112,14 +112,14 @@ static cudaError_t find_switch(cudaGraphExec_t exec, cudaGraphNode_t node, size_
     return kind == HC_OP_KERNEL || kind == HC_OP_COPY || kind == HC_OP_FILL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on)
+cudaError_t hc_exec_enable_node(cudaGraphExec_t exec, cudaGraphNode_t node, bool on)
 {
     size_t place = 0;
-    cudaError_t error = find_switch(exec, node, &place);
+    cudaError_t error = find_switchable(exec, node, &place);
     if (error || on == !exec->disabled[place])
         return error;
-    struct hc_op *empty = on ? NULL : hc_op_empty();
-    if (!hc_exec_own_program(exec) || (!on && !empty)) {
+    struct hc_op *empty = on ? NULL : hc_op_make_empty();
+    if (!hc_exec_unshare_program(exec) || (!on && !empty)) {
         hc_op_release(empty);
         return cudaErrorMemoryAllocation;
     }
@@ -134,10 +134,10 @@ cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on)
     return cudaSuccess;
 }
 
-cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on)
+cudaError_t hc_exec_node_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on)
 {
     size_t place = 0;
-    cudaError_t error = find_switch(exec, node, &place);
+    cudaError_t error = find_switchable(exec, node, &place);
     if (!error)
         *on = !exec->disabled[place];
     return error;
@@ -147,13 +147,13 @@ cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsig
 
 typedef cudaGraphExecUpdateResultInfo update_info;
 
-static bool refuse_update(update_info *info, enum cudaGraphExecUpdateResult result, cudaGraphNode_t node)
+static bool set_update_result(update_info *info, enum cudaGraphExecUpdateResult result, cudaGraphNode_t node)
 {
     *info = (update_info){.result = result, .errorNode = node};
     return false;
 }
 
-static cudaGraphNode_t visible(cudaGraph_t graph, size_t index)
+static cudaGraphNode_t node_with_handle(cudaGraph_t graph, size_t index)
 {
     return index < graph->count ? graph->nodes[index] : NULL; /* nodes of children have no handle for the program */
 }
@@ -173,23 +173,23 @@ static bool check_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraph_t fl
 {
     const struct CUgraph_st *shape = exec->shape;
     if (flat->count != shape->count)
-        return refuse_update(info, cudaGraphExecUpdateErrorTopologyChanged, NULL);
+        return set_update_result(info, cudaGraphExecUpdateErrorTopologyChanged, NULL);
     for (size_t i = 0; i < flat->count; i++)
         if (!same_edges(shape->nodes[i], flat->nodes[i]))
-            return refuse_update(info, cudaGraphExecUpdateErrorTopologyChanged, visible(graph, i));
+            return set_update_result(info, cudaGraphExecUpdateErrorTopologyChanged, node_with_handle(graph, i));
     for (size_t i = 0; i < flat->count; i++) {
         const struct hc_op *old = *op_at(exec, exec->places[i]), *fresh = flat->nodes[i]->op;
         if (old->kind != fresh->kind)
-            return refuse_update(info, cudaGraphExecUpdateErrorNodeTypeChanged, visible(graph, i));
-        if (!compatible(old, fresh))
-            return refuse_update(info, cudaGraphExecUpdateErrorParametersChanged, visible(graph, i));
-        if (!hc_node_attributes_may_follow(shape->nodes[i]->attributes, flat->nodes[i]->attributes))
-            return refuse_update(info, cudaGraphExecUpdateErrorAttributesChanged, visible(graph, i));
+            return set_update_result(info, cudaGraphExecUpdateErrorNodeTypeChanged, node_with_handle(graph, i));
+        if (!is_compatible(old, fresh))
+            return set_update_result(info, cudaGraphExecUpdateErrorParametersChanged, node_with_handle(graph, i));
+        if (!hc_node_attributes_may_replace(shape->nodes[i]->attributes, flat->nodes[i]->attributes))
+            return set_update_result(info, cudaGraphExecUpdateErrorAttributesChanged, node_with_handle(graph, i));
     }
     return true;
 }
 
-static void take_ops(cudaGraphExec_t exec, cudaGraph_t flat, size_t from, size_t to)
+static void replace_ops(cudaGraphExec_t exec, cudaGraph_t flat, size_t from, size_t to)
 {
     for (size_t i = 0; i < to; i++) {
         struct hc_op **slot = op_at(exec, exec->places[from + i]);
@@ -200,16 +200,16 @@ static void take_ops(cudaGraphExec_t exec, cudaGraph_t flat, size_t from, size_t
 
 cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, update_info *info)
 {
-    if (!hc_handle_is(HC_EXEC, exec) || !hc_graph_is(graph) || graph->capturing)
+    if (!hc_handle_is(HC_EXEC, exec) || !hc_graph_is_handle(graph) || graph->capturing)
         return cudaErrorInvalidValue;
     cudaGraph_t flat = hc_graph_flatten(graph);
     if (!flat)
         return cudaErrorMemoryAllocation;
     cudaError_t error = cudaErrorGraphExecUpdateFailure;
     if (check_update(exec, graph, flat, info)) {
-        error = hc_exec_own_program(exec) ? cudaSuccess : cudaErrorMemoryAllocation;
+        error = hc_exec_unshare_program(exec) ? cudaSuccess : cudaErrorMemoryAllocation;
         if (!error)
-            take_ops(exec, flat, 0, flat->count);
+            replace_ops(exec, flat, 0, flat->count);
     }
     hc_graph_destroy(flat);
     return error;
@@ -226,7 +226,7 @@ cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGr
     while (exec->places[index] != place)
         index++;
     const struct CUgraphNode_st *at = exec->shape->nodes[index];
-    if (at->op->kind != HC_OP_CHILD || !hc_graph_is(child))
+    if (at->op->kind != HC_OP_CHILD || !hc_graph_is_handle(child))
         return cudaErrorInvalidValue;
     cudaGraph_t old = hc_graph_flatten(at->op->child), fresh = hc_graph_flatten(child);
     error = old && fresh ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -234,13 +234,13 @@ cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGr
         error = cudaErrorGraphExecUpdateFailure;
     for (size_t i = 0; !error && i < old->count; i++) {
         const struct hc_op *now = *op_at(exec, exec->places[at->inner + i]);
-        if (!same_edges(old->nodes[i], fresh->nodes[i]) || !compatible(now, fresh->nodes[i]->op))
+        if (!same_edges(old->nodes[i], fresh->nodes[i]) || !is_compatible(now, fresh->nodes[i]->op))
             error = cudaErrorGraphExecUpdateFailure;
     }
     if (!error)
-        error = hc_exec_own_program(exec) ? cudaSuccess : cudaErrorMemoryAllocation;
+        error = hc_exec_unshare_program(exec) ? cudaSuccess : cudaErrorMemoryAllocation;
     if (!error)
-        take_ops(exec, fresh, at->inner, fresh->count);
+        replace_ops(exec, fresh, at->inner, fresh->count);
     if (old)
         hc_graph_destroy(old);
     if (fresh)

@@ -4,10 +4,10 @@
 
 static bool add_children(cudaGraph_t flat, size_t first, size_t count);
 
-static bool add_alike(cudaGraph_t flat, const struct CUgraphNode_st *from)
+static bool add_node_copy(cudaGraph_t flat, const struct CUgraphNode_st *from)
 {
     const struct hc_nodes none = {0};
-    cudaGraphNode_t node = hc_graph_add(flat, &none, hc_op_retain(from->op));
+    cudaGraphNode_t node = hc_graph_create_node(flat, &none, hc_op_retain(from->op));
     if (!node)
         return false;
     node->id = from->id;
@@ -15,7 +15,7 @@ static bool add_alike(cudaGraph_t flat, const struct CUgraphNode_st *from)
 }
 
 /* Roots of the child depend on what the child's node in the parent depends on. */
-static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
+static bool connect_child_roots(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
 {
     for (size_t i = 0; i < child->count; i++) {
         const struct hc_nodes *before = &child->nodes[i]->before;
@@ -35,10 +35,10 @@ static bool add_child(cudaGraph_t flat, cudaGraphNode_t place)
     cudaGraph_t child = place->op->child;
     place->inner = flat->count;
     for (size_t i = 0; i < child->count; i++) {
-        if (!add_alike(flat, child->nodes[i]))
+        if (!add_node_copy(flat, child->nodes[i]))
             return false;
     }
-    if (!connect(flat, place, child))
+    if (!connect_child_roots(flat, place, child))
         return false;
     for (size_t i = 0; i < child->count; i++)
         if (!hc_nodes_add(&place->before, flat->nodes[place->inner + i]))
@@ -57,7 +57,7 @@ static bool add_children(cudaGraph_t flat, size_t first, size_t count)
 static bool add_nodes(cudaGraph_t flat, cudaGraph_t graph)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        if (!add_alike(flat, graph->nodes[i]))
+        if (!add_node_copy(flat, graph->nodes[i]))
             return false;
     }
     for (size_t i = 0; i < graph->count; i++) {

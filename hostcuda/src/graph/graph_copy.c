@@ -5,12 +5,12 @@ static void destroy_child(const struct hc_op *op)
     hc_graph_destroy(op->child);
 }
 
-struct hc_op *hc_op_child(cudaGraph_t child)
+struct hc_op *hc_op_make_child(cudaGraph_t child)
 {
     struct hc_op *op = hc_op_make(HC_OP_CHILD, 0);
     if (op) {
         op->child = child;
-        op->give_back = destroy_child;
+        op->release_references = destroy_child;
         child->owned = true;
     }
     return op;
@@ -22,7 +22,7 @@ static struct hc_op *copy_op(struct hc_op *op)
     if (op->kind != HC_OP_CHILD)
         return hc_op_retain(op);
     cudaGraph_t child = hc_graph_make();
-    struct hc_op *made = child && !hc_graph_copy(op->child, child) ? hc_op_child(child) : NULL;
+    struct hc_op *made = child && !hc_graph_copy(op->child, child) ? hc_op_make_child(child) : NULL;
     if (child && !made)
         hc_graph_destroy(child);
     return made;
@@ -33,10 +33,10 @@ cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to)
     for (size_t i = 0; i < from->count; i++) {
         const struct hc_nodes none = {0};
         struct hc_op *op = copy_op(from->nodes[i]->op);
-        cudaGraphNode_t node = op ? hc_graph_add(to, &none, op) : NULL;
+        cudaGraphNode_t node = op ? hc_graph_create_node(to, &none, op) : NULL;
         if (!node)
             return cudaErrorMemoryAllocation;
-        node->original_id = from->nodes[i]->id;
+        node->cloned_from_id = from->nodes[i]->id;
         if (!hc_node_attributes_copy(from->nodes[i]->attributes, &node->attributes))
             return cudaErrorMemoryAllocation;
     }
@@ -52,7 +52,7 @@ cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to)
 /* The node gets a copy of the child. */
 cudaError_t hc_op_from_child(cudaGraph_t child, struct hc_op **op)
 {
-    if (!hc_graph_is(child) || child->capturing)
+    if (!hc_graph_is_handle(child) || child->capturing)
         return cudaErrorInvalidValue;
     if (child->has_memory)
         return cudaErrorNotSupported;
@@ -61,7 +61,7 @@ cudaError_t hc_op_from_child(cudaGraph_t child, struct hc_op **op)
         return cudaErrorMemoryAllocation;
     cudaError_t error = hc_graph_copy(child, copy);
     if (!error)
-        error = (*op = hc_op_child(copy)) ? cudaSuccess : cudaErrorMemoryAllocation;
+        error = (*op = hc_op_make_child(copy)) ? cudaSuccess : cudaErrorMemoryAllocation;
     if (error)
         hc_graph_destroy(copy);
     return error;

@@ -2,7 +2,7 @@
 
 cudaError_t hc_graph_check_nodes(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
 {
-    if (!hc_graph_is(graph) || (count && !nodes))
+    if (!hc_graph_is_handle(graph) || (count && !nodes))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != graph)
@@ -54,10 +54,10 @@ cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
             return cudaErrorMemoryAllocation;
         }
     }
-    *node = hc_graph_add(graph, &before, op);
+    *node = hc_graph_create_node(graph, &before, op);
     hc_nodes_free(&before);
     if (!*node)
         return cudaErrorMemoryAllocation;
-    hc_node_count_free(*node);
+    hc_node_add_to_block(*node);
     return cudaSuccess;
 }

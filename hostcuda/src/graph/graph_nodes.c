@@ -6,7 +6,7 @@
 
 static bool reserve_nodes(struct hc_nodes *set, size_t count)
 {
-    return hc_grow(&set->items, &set->capacity, count, sizeof(*set->items));
+    return hc_array_reserve(&set->items, &set->capacity, count, sizeof(*set->items));
 }
 
 bool hc_nodes_has(const struct hc_nodes *set, cudaGraphNode_t node)

@@ -18,18 +18,18 @@ cudaGraph_t hc_graph_make(void)
     return graph;
 }
 
-void hc_node_count_free(cudaGraphNode_t node)
+void hc_node_add_to_block(cudaGraphNode_t node)
 {
     node->frees = node->op->kind == HC_OP_FREE;
     if (node->frees)
-        node->op->block->free_nodes++;
+        node->op->block->free_node_count++;
 }
 
 static void free_node(cudaGraphNode_t node)
 {
     hc_handle_remove(node);
     if (node->frees)
-        node->op->block->free_nodes--;
+        node->op->block->free_node_count--;
     hc_op_release(node->op);
     hc_nodes_free(&node->before);
     free(node->attributes);
@@ -53,14 +53,14 @@ void hc_graph_publish(cudaGraph_t graph)
         graph->nodes[i]->left = false; /* the next capture into the graph starts without marks */
 }
 
-static bool reserve_graph(cudaGraph_t graph)
+static bool reserve_node(cudaGraph_t graph)
 {
-    return hc_grow(&graph->nodes, &graph->capacity, graph->count + 1, sizeof(*graph->nodes));
+    return hc_array_reserve(&graph->nodes, &graph->capacity, graph->count + 1, sizeof(*graph->nodes));
 }
 
-cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op)
+cudaGraphNode_t hc_graph_create_node(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op)
 {
-    struct CUgraphNode_st *node = reserve_graph(graph) ? calloc(1, sizeof *node) : NULL;
+    struct CUgraphNode_st *node = reserve_node(graph) ? calloc(1, sizeof *node) : NULL;
     if (!node || !hc_nodes_assign(&node->before, before) || !hc_handle_add(HC_NODE, node)) {
         if (node)
             hc_nodes_free(&node->before);
@@ -77,7 +77,7 @@ cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, s
     return node;
 }
 
-void hc_graph_remove(cudaGraphNode_t node)
+void hc_graph_destroy_node(cudaGraphNode_t node)
 {
     cudaGraph_t graph = node->graph;
     for (size_t i = 0; i < graph->count; i++)
@@ -119,7 +119,7 @@ bool hc_graph_all_marked(const struct hc_nodes *nodes)
     return true;
 }
 
-static bool ready(const struct CUgraphNode_st *node)
+static bool dependencies_marked(const struct CUgraphNode_st *node)
 {
     return !node->marked && hc_graph_all_marked(&node->before);
 }
@@ -132,7 +132,7 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
     while (sorted < graph->count && sorted != before) {
         before = sorted;
         for (size_t i = 0; i < graph->count; i++) {
-            if (!ready(graph->nodes[i]))
+            if (!dependencies_marked(graph->nodes[i]))
                 continue;
             graph->nodes[i]->marked = true;
             order[sorted++] = i;
@@ -145,7 +145,7 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
 
 /* Returns a node of the cycle. Nodes behind a cycle are not sorted either, but a walk back through unsorted nodes ends
  * in it. */
-static cudaGraphNode_t go_into_cycle(const struct CUgraph_st *graph, cudaGraphNode_t node)
+static cudaGraphNode_t find_node_in_cycle(const struct CUgraph_st *graph, cudaGraphNode_t node)
 {
     for (size_t step = 0; step < graph->count; step++) {
         size_t k = 0;
@@ -164,10 +164,10 @@ cudaGraphNode_t hc_graph_find_cycle(cudaGraph_t graph)
     free(order);
     while (cycle && graph->nodes[first]->marked)
         first++;
-    return cycle ? go_into_cycle(graph, graph->nodes[first]) : NULL;
+    return cycle ? find_node_in_cycle(graph, graph->nodes[first]) : NULL;
 }
 
-bool hc_graph_is(cudaGraph_t graph)
+bool hc_graph_is_handle(cudaGraph_t graph)
 {
     return hc_handle_is(HC_GRAPH, graph);
 }

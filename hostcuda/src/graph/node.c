@@ -19,7 +19,7 @@ enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind)
     return cudaGraphNodeTypeEmpty;
 }
 
-cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op)
+cudaError_t hc_node_replace_op(cudaGraphNode_t node, struct hc_op *op)
 {
     if (!hc_handle_is(HC_NODE, node) || node->op->kind != op->kind) {
         hc_op_release(op);

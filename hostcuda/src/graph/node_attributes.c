@@ -39,14 +39,15 @@ static cudaError_t check_value(cudaLaunchAttributeID id, const cudaLaunchAttribu
     return good ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static bool is_kept(cudaLaunchAttributeID id)
+static bool is_node_attribute(cudaLaunchAttributeID id)
 {
     return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
            id == cudaLaunchAttributePriority || id == cudaLaunchAttributeClusterDimension ||
            id == cudaLaunchAttributeMemSyncDomain;
 }
 
-static void put(struct hc_node_attributes *to, cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
+static void store_attribute(struct hc_node_attributes *to, cudaLaunchAttributeID id,
+                            const cudaLaunchAttributeValue *value)
 {
     switch (id) {
     case cudaLaunchAttributeAccessPolicyWindow: to->window = value->accessPolicyWindow; break;
@@ -60,12 +61,12 @@ static void put(struct hc_node_attributes *to, cudaLaunchAttributeID id, const c
 cudaError_t hc_node_attribute_set(struct hc_node_attributes **attributes, dim3 grid, cudaLaunchAttributeID id,
                                   const cudaLaunchAttributeValue *value)
 {
-    cudaError_t error = value && is_kept(id) ? check_value(id, value, grid) : cudaErrorInvalidValue;
+    cudaError_t error = value && is_node_attribute(id) ? check_value(id, value, grid) : cudaErrorInvalidValue;
     if (error)
         return error;
     if (!*attributes && !(*attributes = calloc(1, sizeof **attributes)))
         return cudaErrorMemoryAllocation;
-    put(*attributes, id, value);
+    store_attribute(*attributes, id, value);
     return cudaSuccess;
 }
 
@@ -74,7 +75,7 @@ cudaError_t hc_node_attribute_get(const struct hc_node_attributes *attributes, c
 {
     static const struct hc_node_attributes first;
     const struct hc_node_attributes *from = attributes ? attributes : &first;
-    if (!value || !is_kept(id))
+    if (!value || !is_node_attribute(id))
         return cudaErrorInvalidValue;
     memset(value, 0, sizeof *value);
     switch (id) {
@@ -91,7 +92,7 @@ cudaError_t hc_node_attribute_get(const struct hc_node_attributes *attributes, c
     return cudaSuccess;
 }
 
-bool hc_node_attributes_may_follow(const struct hc_node_attributes *old, const struct hc_node_attributes *fresh)
+bool hc_node_attributes_may_replace(const struct hc_node_attributes *old, const struct hc_node_attributes *fresh)
 {
     return (old && old->cooperative) == (fresh && fresh->cooperative);
 }

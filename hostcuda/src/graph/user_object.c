@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static cudaUserObject_t due;
+static cudaUserObject_t unreferenced;
 
 void hc_object_release(cudaUserObject_t object, uint64_t count)
 {
@@ -12,25 +12,25 @@ void hc_object_release(cudaUserObject_t object, uint64_t count)
     if (object->references)
         return;
     hc_handle_remove(object);
-    object->next_due = due;
-    due = object;
+    object->next_unreferenced = unreferenced;
+    unreferenced = object;
 }
 
-cudaUserObject_t hc_objects_take_due(void)
+cudaUserObject_t hc_objects_pop_unreferenced(void)
 {
-    cudaUserObject_t taken = due;
-    due = NULL;
+    cudaUserObject_t taken = unreferenced;
+    unreferenced = NULL;
     return taken;
 }
 
-void hc_objects_run_due(cudaUserObject_t taken)
+void hc_objects_destroy_unreferenced(cudaUserObject_t taken)
 {
     struct hc_thread *thread = hc_thread();
-    const struct hc_inside around = thread->inside;
+    const struct hc_call_state around = thread->inside;
     while (taken) {
         cudaUserObject_t object = taken;
-        taken = object->next_due;
-        thread->inside = (struct hc_inside){.host_function = true}; /* API calls are not permitted there */
+        taken = object->next_unreferenced;
+        thread->inside = (struct hc_call_state){.host_function = true}; /* API calls are not permitted there */
         object->destroy(object->user);
         thread->inside = around;
         free(object);
@@ -55,13 +55,13 @@ struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObje
 
 static cudaError_t append_user_object(struct hc_objects *objects, struct hc_object_count held)
 {
-    if (!hc_grow(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
+    if (!hc_array_reserve(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
         return cudaErrorMemoryAllocation;
     objects->items[objects->count++] = held;
     return cudaSuccess;
 }
 
-cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object, uint64_t count)
+cudaError_t hc_objects_add(struct hc_objects *objects, cudaUserObject_t object, uint64_t count)
 {
     bool in_graphs = object->references > object->callers; /* otherwise no graph can have it: no search */
     struct hc_object_count *held = in_graphs ? hc_objects_find(objects, object) : NULL;
@@ -76,7 +76,7 @@ cudaError_t hc_objects_copy(const struct hc_objects *from, struct hc_objects *to
     bool fresh = !to->count;
     for (size_t i = 0; i < from->count; i++) {
         struct hc_object_count held = from->items[i];
-        cudaError_t error = fresh ? append_user_object(to, held) : hc_objects_hold(to, held.object, held.count);
+        cudaError_t error = fresh ? append_user_object(to, held) : hc_objects_add(to, held.object, held.count);
         if (error)
             return error;
         held.object->references += held.count;

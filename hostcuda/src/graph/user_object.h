@@ -9,7 +9,7 @@ struct CUuserObject_st {
     uint64_t callers;    /* references of the program */
     cudaHostFn_t destroy;
     void *user;
-    struct CUuserObject_st *next_due;
+    struct CUuserObject_st *next_unreferenced;
 };
 
 /* The user objects that a graph or an executable graph has references to. */
@@ -27,13 +27,13 @@ void hc_object_release(cudaUserObject_t object, uint64_t count);
 /* Returns NULL if they have no reference to it. */
 struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObject_t object);
 /* Adds references. The caller updates the object's own count. */
-cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object, uint64_t count);
+cudaError_t hc_objects_add(struct hc_objects *objects, cudaUserObject_t object, uint64_t count);
 void hc_objects_release(struct hc_objects *objects);
 cudaError_t hc_objects_copy(const struct hc_objects *from, struct hc_objects *to);
 
 /* Removes and returns the objects that nobody references any more; NULL: there are none. Their destroy functions run
- * without the lock, at the end of the call that released them (hc_end). */
-cudaUserObject_t hc_objects_take_due(void);
-void hc_objects_run_due(cudaUserObject_t due);
+ * without the lock, at the end of the call that released them (hc_call_end). */
+cudaUserObject_t hc_objects_pop_unreferenced(void);
+void hc_objects_destroy_unreferenced(cudaUserObject_t due);
 
 #endif

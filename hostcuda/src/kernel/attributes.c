@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool is_value(enum cudaFuncAttribute attribute, int value)
+static bool is_attribute_value(enum cudaFuncAttribute attribute, int value)
 {
     switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize: return value >= 0 && value <= HC_SHARED_BYTES_MAX;
@@ -16,9 +16,9 @@ static bool is_value(enum cudaFuncAttribute attribute, int value)
     }
 }
 
-cudaError_t hc_kernel_set(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
+cudaError_t hc_kernel_set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
 {
-    if (!is_value(attribute, value))
+    if (!is_attribute_value(attribute, value))
         return cudaErrorInvalidValue;
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
         kernel->shared_limit = value;
@@ -32,7 +32,7 @@ cudaError_t hc_kernel_set(struct hc_kernel *kernel, enum cudaFuncAttribute attri
     return cudaSuccess;
 }
 
-void hc_kernel_get(const struct hc_kernel *kernel, struct cudaFuncAttributes *attributes)
+void hc_kernel_get_attributes(const struct hc_kernel *kernel, struct cudaFuncAttributes *attributes)
 {
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;

@@ -13,7 +13,7 @@ enum {
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
-_Thread_local struct hc_runner *hc_running;
+_Thread_local struct hc_runner *hc_current_runner;
 
 /* ---- choosing the next fiber -------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static void fiber_main(void *argument)
     }
 }
 
-struct hc_fiber *hc_runner_take_fiber(struct hc_runner *runner)
+struct hc_fiber *hc_runner_acquire_fiber(struct hc_runner *runner)
 {
     struct hc_fiber *fiber = runner->idle;
     if (fiber) {
@@ -81,7 +81,7 @@ static __attribute__((noinline)) void report_deadlock(const struct hc_runner *ru
         first);
 }
 
-void hc_runner_report_memory(struct hc_runner *runner)
+void hc_runner_report_no_memory(struct hc_runner *runner)
 {
     fprintf(stderr, "hostcuda: kernel %s: no memory for the stacks of a block's threads\n", runner->grid->name);
     runner->failed = true;
@@ -98,10 +98,10 @@ static struct hc_fiber *next_fiber(struct hc_runner *runner)
     if (runner->ready_count)
         return runner->threads[pop_ready(runner)].fiber;
     if (runner->started < runner->thread_count) {
-        struct hc_fiber *fiber = hc_runner_take_fiber(runner);
+        struct hc_fiber *fiber = hc_runner_acquire_fiber(runner);
         if (fiber)
             return fiber;
-        hc_runner_report_memory(runner);
+        hc_runner_report_no_memory(runner);
     } else if (release_coalesced(runner)) {
         return runner->threads[pop_ready(runner)].fiber;
     } else if (runner->exited < runner->thread_count) {
@@ -111,7 +111,7 @@ static struct hc_fiber *next_fiber(struct hc_runner *runner)
     return &runner->root;
 }
 
-static void suspend(struct hc_runner *runner)
+static void suspend_thread(struct hc_runner *runner)
 {
     unsigned self = runner->current;
     uint3 index = threadIdx;
@@ -137,7 +137,7 @@ static void release_thread(struct hc_runner *runner, unsigned thread, uint64_t v
 }
 
 /* Releases the lanes of the warp that wait at the same place, as one group. */
-static void release_place(struct hc_runner *runner, unsigned first)
+static void release_coalesced_lanes(struct hc_runner *runner, unsigned first)
 {
     struct hc_runner_thread *lanes = &runner->threads[first / HC_LANES * HC_LANES];
     unsigned count = runner->started - first / HC_LANES * HC_LANES;
@@ -160,14 +160,14 @@ static bool release_coalesced(struct hc_runner *runner)
     for (unsigned i = 0; runner->waiting && i < runner->started; i++) {
         if (runner->threads[i].wait != WAIT_COALESCED)
             continue;
-        release_place(runner, i);
+        release_coalesced_lanes(runner, i);
         any = true;
     }
     runner->current = self;
     return any;
 }
 
-static void finish_meeting(struct hc_runner *runner, unsigned warp, struct hc_meeting meeting)
+static void finish_meeting(struct hc_runner *runner, unsigned warp, struct hc_warp_meeting meeting)
 {
     struct hc_runner_thread *lanes = &runner->threads[warp * HC_LANES];
     uint64_t brought[HC_LANES] = {0};
@@ -190,7 +190,7 @@ static void finish_meeting(struct hc_runner *runner, unsigned warp, struct hc_me
 static bool finish_if_complete(struct hc_runner *runner, unsigned warp, unsigned index)
 {
     struct hc_warp *w = &runner->warps[warp];
-    struct hc_meeting meeting = w->meeting[index];
+    struct hc_warp_meeting meeting = w->meeting[index];
     if ((meeting.mask & ~w->gone) != meeting.lanes)
         return false;
     w->meeting[index] = w->meeting[--w->meetings];
@@ -198,28 +198,28 @@ static bool finish_if_complete(struct hc_runner *runner, unsigned warp, unsigned
     return true;
 }
 
-void hc_runner_trap(struct hc_runner *runner)
+void hc_runner_fail_grid(struct hc_runner *runner)
 {
     runner->failed = true;
-    suspend(runner); /* switches to the root, which restarts this fiber */
+    suspend_thread(runner); /* switches to the root, which restarts this fiber */
 }
 
 /* Exchanges the caller's value when all lanes of the mask have arrived. */
-static uint64_t meet_threads(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
+static uint64_t wait_at_meeting(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
 {
-    struct hc_runner *runner = hc_running;
+    struct hc_runner *runner = hc_current_runner;
     unsigned self = runner->current, warp = self / HC_LANES, index = 0;
     uint32_t bit = 1u << self % HC_LANES;
     struct hc_warp *w = &runner->warps[warp];
     if (!(mask & bit)) {
         fprintf(stderr, "hostcuda: kernel %s: thread %u calls a warp operation whose mask 0x%08x leaves its lane out\n",
                 runner->grid->name, self, mask);
-        hc_runner_trap(runner);
+        hc_runner_fail_grid(runner);
     }
     while (index < w->meetings && (w->meeting[index].mask != mask || w->meeting[index].wait != wait))
         index++;
     if (index == w->meetings)
-        w->meeting[w->meetings++] = (struct hc_meeting){mask, 0, (uint8_t)wait};
+        w->meeting[w->meetings++] = (struct hc_warp_meeting){mask, 0, (uint8_t)wait};
     w->meeting[index].lanes |= bit;
     struct hc_runner_thread *thread = &runner->threads[self];
     thread->value = value;
@@ -227,7 +227,7 @@ static uint64_t meet_threads(enum wait wait, uint32_t mask, uint64_t value, unsi
     thread->source = (uint8_t)source;
     runner->waiting++;
     if (!finish_if_complete(runner, warp, index))
-        suspend(runner);
+        suspend_thread(runner);
     return thread->value;
 }
 
@@ -284,70 +284,70 @@ static void run_threads(struct hc_runner *runner)
 
 void *hostcuda_dynamic_shared(void)
 {
-    return hc_running->shared;
+    return hc_current_runner->shared;
 }
 
 int hostcuda_barrier(int predicate)
 {
-    struct hc_runner *runner = hc_running;
+    struct hc_runner *runner = hc_current_runner;
     struct hc_runner_thread *thread = &runner->threads[runner->current];
     thread->wait = WAIT_BARRIER;
     runner->waiting++;
     runner->barrier_arrived++;
     runner->barrier_sum += predicate != 0;
     if (!finish_barrier_if_complete(runner))
-        suspend(runner);
+        suspend_thread(runner);
     return (int)thread->value;
 }
 
 unsigned long long hostcuda_shuffle(unsigned mask, unsigned long long value, int source_lane)
 {
-    return meet_threads(WAIT_SHUFFLE, mask, value, (unsigned)source_lane % HC_LANES);
+    return wait_at_meeting(WAIT_SHUFFLE, mask, value, (unsigned)source_lane % HC_LANES);
 }
 
 unsigned hostcuda_ballot(unsigned mask, int predicate)
 {
-    return (unsigned)meet_threads(WAIT_BALLOT, mask, predicate != 0, 0);
+    return (unsigned)wait_at_meeting(WAIT_BALLOT, mask, predicate != 0, 0);
 }
 
 void hostcuda_syncwarp(unsigned mask)
 {
-    meet_threads(WAIT_WARP, mask, 0, 0);
+    wait_at_meeting(WAIT_WARP, mask, 0, 0);
 }
 
 /* CUDA does not promise which lanes run together. Code that asks usually means the lanes that have not exited. */
 unsigned hostcuda_active_mask(void)
 {
-    return ~hc_running->warps[hc_running->current / HC_LANES].gone;
+    return ~hc_current_runner->warps[hc_current_runner->current / HC_LANES].gone;
 }
 
 int hostcuda_lane(void)
 {
-    return (int)(hc_running->current % HC_LANES);
+    return (int)(hc_current_runner->current % HC_LANES);
 }
 
 /* The return address is the place of the call: kernels call this directly, not through a wrapper. */
 unsigned hostcuda_coalesced(void)
 {
-    struct hc_runner *runner = hc_running;
+    struct hc_runner *runner = hc_current_runner;
     struct hc_runner_thread *thread = &runner->threads[runner->current];
     thread->value = (uint64_t)(uintptr_t)__builtin_return_address(0);
     thread->wait = WAIT_COALESCED;
     runner->waiting++;
-    suspend(runner);
+    suspend_thread(runner);
     return (unsigned)thread->value;
 }
 
 /* Unstarted threads run first: the spinning thread may wait for them. */
 void hostcuda_yield(void)
 {
-    struct hc_runner *runner = hc_running;
+    struct hc_runner *runner = hc_current_runner;
     if (++runner->idle_yields > IDLE_YIELDS_MAX) {
         fprintf(
             stderr,
             "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on memory that no thread of the block will change\n",
             runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
-        hc_runner_trap(runner);
+        hc_runner_fail_grid(runner);
     }
     if (runner->idle_yields % IDLE_YIELDS_SOME == 0)
         release_coalesced(runner);
@@ -356,7 +356,7 @@ void hostcuda_yield(void)
     unsigned self = runner->current;
     uint3 index = threadIdx;
     struct hc_fiber *here = runner->on;
-    struct hc_fiber *fresh = runner->started < runner->thread_count ? hc_runner_take_fiber(runner) : NULL;
+    struct hc_fiber *fresh = runner->started < runner->thread_count ? hc_runner_acquire_fiber(runner) : NULL;
     push_ready(runner, self);
     runner->threads[self].fiber = here;
     runner->on = fresh ? fresh : next_fiber(runner);
@@ -369,8 +369,8 @@ void hostcuda_yield(void)
 void hostcuda_trap(void)
 {
     fprintf(stderr, "hostcuda: kernel %s: thread (%u,%u,%u) of block (%u,%u,%u) called __trap\n",
-            hc_running->grid->name, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
-    hc_runner_trap(hc_running);
+            hc_current_runner->grid->name, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
+    hc_runner_fail_grid(hc_current_runner);
 }
 
 long long hostcuda_clock(void)

@@ -18,7 +18,7 @@ struct hc_runner_thread {
 };
 
 /* Lanes that wait in one warp operation, which ends when every lane of the mask has arrived or exited. */
-struct hc_meeting {
+struct hc_warp_meeting {
     uint32_t mask, lanes;
     uint8_t wait;
 };
@@ -26,7 +26,7 @@ struct hc_meeting {
 struct hc_warp {
     uint32_t gone; /* lanes that have exited or never existed */
     unsigned meetings;
-    struct hc_meeting meeting[HC_LANES];
+    struct hc_warp_meeting meeting[HC_LANES];
 };
 
 /* The state of a running grid. It is kept between grids, because stacks are expensive to make. */
@@ -52,13 +52,13 @@ struct hc_runner {
     unsigned char *shared_memory; /* the mapping that contains it */
 };
 
-extern _Thread_local struct hc_runner *hc_running; /* the grid that runs on the calling OS thread; NULL: none */
+extern _Thread_local struct hc_runner *hc_current_runner; /* the grid that runs on the calling OS thread; NULL: none */
 
 /* Returns a fiber that has not started any thread; NULL: no memory. */
-struct hc_fiber *hc_runner_take_fiber(struct hc_runner *runner);
-void hc_runner_report_memory(struct hc_runner *runner);
+struct hc_fiber *hc_runner_acquire_fiber(struct hc_runner *runner);
+void hc_runner_report_no_memory(struct hc_runner *runner);
 /* Ends the grid as failed. Does not return. */
-void hc_runner_trap(struct hc_runner *runner);
+void hc_runner_fail_grid(struct hc_runner *runner);
 void hc_index_advance(uint3 *index, uint3 extent);
 
 #endif

@@ -24,7 +24,7 @@ struct division {
 };
 
 struct prefixes {
-    bool half, fs, rex, far_register, far_index, far_base, wide;
+    bool half, fs, rex, rex_register, rex_index, rex_base, wide;
     bool unknown; /* a prefix that compilers do not use with divisions */
 };
 
@@ -51,8 +51,8 @@ static const unsigned char *read_prefixes(const unsigned char *code, struct pref
     found->unknown = *code == 0x65 || *code == 0x67;
     if ((*code & 0xf0) == 0x40) {
         found->rex = true;
-        found->far_base = *code & 1;
-        found->far_index = *code & 2;
+        found->rex_base = *code & 1;
+        found->rex_index = *code & 2;
         found->wide = *code & 8;
         code++;
     }
@@ -87,7 +87,7 @@ static uint64_t read_address(ucontext_t *context, const struct prefixes *prefixe
     unsigned displacement = mode == 1 ? 1 : mode == 2 ? 4 : 0;
     bool from_here = mode == 0 && base == RBP;
     if (base == RSP) { /* a SIB byte has scale, index and base */
-        unsigned scaled = *(*code)++, index = (scaled >> 3 & 7) | (prefixes->far_index ? 8 : 0);
+        unsigned scaled = *(*code)++, index = (scaled >> 3 & 7) | (prefixes->rex_index ? 8 : 0);
         base = scaled & 7;
         if (index != RSP)
             address += (uint64_t)*register_of(context, index) << (scaled >> 6);
@@ -95,7 +95,7 @@ static uint64_t read_address(ucontext_t *context, const struct prefixes *prefixe
     if (mode == 0 && base == RBP)
         displacement = 4;
     else
-        address += (uint64_t)*register_of(context, base | (prefixes->far_base ? 8 : 0));
+        address += (uint64_t)*register_of(context, base | (prefixes->rex_base ? 8 : 0));
     address += (uint64_t)read_displacement(code, displacement);
     if (from_here)
         address += (uint64_t)(uintptr_t)*code;
@@ -107,7 +107,7 @@ static uint64_t read_register(ucontext_t *context, const struct prefixes *prefix
 {
     if (bytes == 1 && !prefixes->rex && number >= 4)
         return (uint64_t)*register_of(context, number - 4) >> 8 & 0xff;
-    uint64_t value = (uint64_t)*register_of(context, number | (prefixes->far_base ? 8 : 0));
+    uint64_t value = (uint64_t)*register_of(context, number | (prefixes->rex_base ? 8 : 0));
     return bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
 }
 
@@ -147,7 +147,7 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
 /* If the divisor is 0, quotient and remainder have all bits set; for 64-bit operands that fit into 32 bits, only the
  * lower 32. An H200 gives these results (tests/unit/hostcuda/kernel/test_kernel_division.c prints them). Otherwise the
  * quotient is the most negative number divided by -1: it stays unchanged, and the remainder is 0. */
-static void give_result(ucontext_t *context, const struct division *division)
+static void write_division_result(ucontext_t *context, const struct division *division)
 {
     greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
     bool zero = division->divisor == 0;
@@ -163,32 +163,33 @@ static void give_result(ucontext_t *context, const struct division *division)
 
 /* ---- the handler ----------------------------------------------------------------------------------------------- */
 
-enum { LOOK_EVERY = 64 };
+enum { CHECK_EVERY = 64 };
 
-static unsigned changes = 1; /* counts possible changes: of the program's handler, or of a thread's signal mask */
+static unsigned handler_changes =
+    1; /* counts possible changes: of the program's handler, or of a thread's signal mask */
 static _Thread_local struct {
-    unsigned changes, grids; /* at the last check; grids since then */
-} looked;
+    unsigned handler_changes, grids; /* at the last check; grids since then */
+} last_check;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction programs; /* the program's own handler */
-static bool (*grid_runs)(void);   /* whether the calling thread runs a grid */
+static struct sigaction program_handler; /* the program's own handler */
+static bool (*grid_runs)(void);          /* whether the calling thread runs a grid */
 
 /* The signal that the program's handler is processing. If the program set its handler after this one, it may pass the
  * signal back. */
 static _Thread_local struct {
     const siginfo_t *info;
     const void *frame;
-} passed;
+} passed_signal;
 
 /* Whether the program handed the signal back. A handler that left with longjmp does not clear `passed`, but then a
  * later frame is further up the stack. */
-static bool comes_back(const siginfo_t *info, const void *frame)
+static bool is_passed_back(const siginfo_t *info, const void *frame)
 {
-    return passed.info == info && (uintptr_t)frame < (uintptr_t)passed.frame;
+    return passed_signal.info == info && (uintptr_t)frame < (uintptr_t)passed_signal.frame;
 }
 
 /* Sets the default action. A division is executed again and raises the signal again. */
-static void act_by_default(int number, const siginfo_t *info)
+static void apply_default_action(int number, const siginfo_t *info)
 {
     const struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
@@ -196,44 +197,45 @@ static void act_by_default(int number, const siginfo_t *info)
         (void)raise(number); /* the signal was sent */
 }
 
-static void pass_on(int number, siginfo_t *info, void *context, const void *frame)
+static void forward_signal(int number, siginfo_t *info, void *context, const void *frame)
 {
-    bool informed = programs.sa_flags & SA_SIGINFO;
-    if (!informed && programs.sa_handler == SIG_IGN && info->si_code <= 0)
+    bool informed = program_handler.sa_flags & SA_SIGINFO;
+    if (!informed && program_handler.sa_handler == SIG_IGN && info->si_code <= 0)
         return;
-    if (comes_back(info, frame) || (!informed && (programs.sa_handler == SIG_DFL || programs.sa_handler == SIG_IGN))) {
-        act_by_default(number, info);
+    if (is_passed_back(info, frame) ||
+        (!informed && (program_handler.sa_handler == SIG_DFL || program_handler.sa_handler == SIG_IGN))) {
+        apply_default_action(number, info);
         return;
     }
-    struct sigaction now = programs;
+    struct sigaction now = program_handler;
     if (now.sa_flags & (int)SA_RESETHAND)
-        programs = (struct sigaction){.sa_handler = SIG_DFL};
-    passed.info = info;
-    passed.frame = frame;
+        program_handler = (struct sigaction){.sa_handler = SIG_DFL};
+    passed_signal.info = info;
+    passed_signal.frame = frame;
     if (informed)
         now.sa_sigaction(number, info, context);
     else
         now.sa_handler(number);
-    passed.info = NULL;
+    passed_signal.info = NULL;
 }
 
-static void handle(int number, siginfo_t *info, void *context)
+static void handle_sigfpe(int number, siginfo_t *info, void *context)
 {
     struct division division;
     if (info->si_code == FPE_INTDIV && __atomic_load_n(&grid_runs, __ATOMIC_RELAXED)() &&
         read_division(context, &division))
-        give_result(context, &division);
+        write_division_result(context, &division);
     else
-        pass_on(number, info, context, __builtin_frame_address(0));
+        forward_signal(number, info, context, __builtin_frame_address(0));
 }
 
 static bool is_installed(struct sigaction *now)
 {
-    return sigaction(SIGFPE, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == handle);
+    return sigaction(SIGFPE, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == handle_sigfpe);
 }
 
 /* Unblocks the signal: a blocked SIGFPE of a division ends the process. */
-static void unblock(void)
+static void unblock_sigfpe(void)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -241,20 +243,20 @@ static void unblock(void)
     (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-void hc_division_look_again(void)
+void hc_division_recheck_handler(void)
 {
-    __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&handler_changes, 1, __ATOMIC_RELAXED);
 }
 
-static __attribute__((noinline)) void look(void)
+static __attribute__((noinline)) void check_handler(void)
 {
-    struct sigaction now, ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    unblock();
+    struct sigaction now, ours = {.sa_sigaction = handle_sigfpe, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    unblock_sigfpe();
     if (is_installed(&now))
         return;
     pthread_mutex_lock(&lock);
     if (!is_installed(&now)) {
-        programs = now;
+        program_handler = now;
         sigemptyset(&ours.sa_mask);
         if (sigaction(SIGFPE, &ours, NULL) != 0)
             perror("hostcuda: no handler for divisions by zero");
@@ -262,25 +264,25 @@ static __attribute__((noinline)) void look(void)
     pthread_mutex_unlock(&lock);
 }
 
-void hc_division_install(bool (*runs)(void))
+void hc_division_install_handler(bool (*runs)(void))
 {
     __atomic_store_n(&grid_runs, runs, __ATOMIC_RELAXED);
-    unsigned now = __atomic_load_n(&changes, __ATOMIC_RELAXED);
-    if (looked.changes == now && ++looked.grids < LOOK_EVERY)
+    unsigned now = __atomic_load_n(&handler_changes, __ATOMIC_RELAXED);
+    if (last_check.handler_changes == now && ++last_check.grids < CHECK_EVERY)
         return;
-    looked.changes = now;
-    looked.grids = 0;
-    look();
+    last_check.handler_changes = now;
+    last_check.grids = 0;
+    check_handler();
 }
 
 #else
 
-void hc_division_install(bool (*runs)(void))
+void hc_division_install_handler(bool (*runs)(void))
 {
     (void)runs;
 }
 
-void hc_division_look_again(void)
+void hc_division_recheck_handler(void)
 {
 }
 

@@ -6,9 +6,9 @@
 
 /* Call it on the thread that runs a grid, before each grid. `runs` tells whether the calling thread runs one; the
  * signal handler calls it. */
-void hc_division_install(bool (*runs)(void));
+void hc_division_install_handler(bool (*runs)(void));
 /* Call it after code of the program may have run, which may have set a handler or blocked the signal: the next grid of
  * each thread then checks both, with two system calls. Without this, one grid in 64 checks. */
-void hc_division_look_again(void);
+void hc_division_recheck_handler(void);
 
 #endif

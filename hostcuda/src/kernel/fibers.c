@@ -32,7 +32,7 @@
 /* Enough for printf and for ASan's larger frames; only touched pages use memory. */
 enum { STACK_BYTES = 128 << 10 };
 
-static void arrived(struct hc_fiber *here)
+static void finish_switch(struct hc_fiber *here)
 {
 #ifdef HC_ASAN
     __sanitizer_finish_switch_fiber(here->fake_stack, &here->from->stack, &here->from->stack_bytes);
@@ -44,7 +44,7 @@ static void arrived(struct hc_fiber *here)
 __attribute__((used)) void hc_fiber_begin(struct hc_fiber *fiber); /* the assembly below calls it */
 void hc_fiber_begin(struct hc_fiber *fiber)
 {
-    arrived(fiber);
+    finish_switch(fiber);
     fiber->entry(fiber->argument);
     abort(); /* an entry must not return: there is no frame below it */
 }
@@ -181,5 +181,5 @@ void hc_fiber_switch(struct hc_fiber *from, struct hc_fiber *to)
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
     switch_stack(from, to);
-    arrived(from);
+    finish_switch(from);
 }

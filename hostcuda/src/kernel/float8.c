@@ -11,7 +11,7 @@ static const struct format e4m3 = {3, -6, 0x7e}, e5m2 = {2, -14, 0x7b};
 enum { SIGN = 0x80, NOT_A_NUMBER = 0x7f };
 
 /* Codes are in order of value: each exponent has 2^fraction codes, and subnormal numbers come first. */
-static float decode(uint8_t bits, const struct format *format)
+static float decode_float8(uint8_t bits, const struct format *format)
 {
     unsigned code = bits & 0x7fu, steps = 1u << format->fraction;
     unsigned exponent = code >> format->fraction, fraction = code & (steps - 1);
@@ -21,13 +21,13 @@ static float decode(uint8_t bits, const struct format *format)
     return bits & SIGN ? -magnitude : magnitude;
 }
 
-static uint8_t encode(float value, const struct format *format)
+static uint8_t encode_float8(float value, const struct format *format)
 {
     unsigned sign = signbit(value) ? SIGN : 0;
     float magnitude = fabsf(value);
     if (isnan(value))
         return NOT_A_NUMBER;
-    if (magnitude >= decode((uint8_t)format->largest, format))
+    if (magnitude >= decode_float8((uint8_t)format->largest, format))
         return (uint8_t)(sign | format->largest);
     int exponent = magnitude > 0 ? ilogbf(magnitude) : format->smallest;
     if (exponent < format->smallest)
@@ -39,12 +39,12 @@ static uint8_t encode(float value, const struct format *format)
 
 float hc_e4m3_to_float(uint8_t bits)
 {
-    return (bits & 0x7f) == NOT_A_NUMBER ? NAN : decode(bits, &e4m3);
+    return (bits & 0x7f) == NOT_A_NUMBER ? NAN : decode_float8(bits, &e4m3);
 }
 
 uint8_t hc_float_to_e4m3(float value)
 {
-    return encode(value, &e4m3);
+    return encode_float8(value, &e4m3);
 }
 
 float hc_e5m2_to_float(uint8_t bits)
@@ -52,10 +52,10 @@ float hc_e5m2_to_float(uint8_t bits)
     unsigned code = bits & 0x7fu;
     if (code == 0x7c)
         return bits & SIGN ? -INFINITY : INFINITY;
-    return code > 0x7c ? NAN : decode(bits, &e5m2);
+    return code > 0x7c ? NAN : decode_float8(bits, &e5m2);
 }
 
 uint8_t hc_float_to_e5m2(float value)
 {
-    return encode(value, &e5m2);
+    return encode_float8(value, &e5m2);
 }

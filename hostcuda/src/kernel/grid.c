@@ -51,9 +51,9 @@ static void restart_fibers(struct hc_runner *runner)
 static bool run_block(struct hc_runner *runner)
 {
     reset_block(runner);
-    runner->on = hc_runner_take_fiber(runner);
+    runner->on = hc_runner_acquire_fiber(runner);
     if (!runner->on) {
-        hc_runner_report_memory(runner);
+        hc_runner_report_no_memory(runner);
         return false;
     }
     hc_fiber_switch(&runner->root, runner->on);
@@ -76,24 +76,24 @@ static unsigned char *map_shared(void)
 }
 
 /* Returns where dynamic shared memory begins. When fenced, it ends at the end of the mapping, up to alignment. */
-static unsigned char *place_shared(const struct hc_runner *runner)
+static unsigned char *shared_start(const struct hc_runner *runner)
 {
     size_t unused = hc_shared_fenced ? SHARED_MAPPED - runner->grid->shared_bytes : 0;
     return runner->shared_memory + unused / SHARED_ALIGN * SHARED_ALIGN;
 }
 
-bool hc_grid_shared(const void *address, size_t *beyond, size_t *bytes)
+bool hc_grid_locate_shared(const void *address, size_t *beyond, size_t *bytes)
 {
     uintptr_t at = (uintptr_t)address;
-    if (!hc_running || at < (uintptr_t)hc_running->shared_memory ||
-        at >= (uintptr_t)hc_running->shared_memory + SHARED_MAPPED + SHARED_GUARD)
+    if (!hc_current_runner || at < (uintptr_t)hc_current_runner->shared_memory ||
+        at >= (uintptr_t)hc_current_runner->shared_memory + SHARED_MAPPED + SHARED_GUARD)
         return false;
-    *bytes = hc_running->grid->shared_bytes;
-    *beyond = at - (uintptr_t)hc_running->shared - *bytes;
+    *bytes = hc_current_runner->grid->shared_bytes;
+    *beyond = at - (uintptr_t)hc_current_runner->shared - *bytes;
     return true;
 }
 
-static struct hc_runner *runner_take(void)
+static struct hc_runner *acquire_runner(void)
 {
     pthread_mutex_lock(&runners_lock);
     struct hc_runner *runner = runners;
@@ -110,7 +110,7 @@ static struct hc_runner *runner_take(void)
     return runner;
 }
 
-static void runner_give(struct hc_runner *runner)
+static void release_runner(struct hc_runner *runner)
 {
     pthread_mutex_lock(&runners_lock);
     runner->next = runners;
@@ -134,7 +134,7 @@ static void fence_shared(struct hc_runner *runner, bool fenced)
 
 bool hc_grid_run(const struct hc_grid *grid)
 {
-    struct hc_runner *runner = runner_take();
+    struct hc_runner *runner = acquire_runner();
     if (!runner) {
         fprintf(stderr, "hostcuda: kernel %s: no memory to run it\n", grid->name);
         return false;
@@ -142,11 +142,11 @@ bool hc_grid_run(const struct hc_grid *grid)
     runner->grid = grid;
     runner->failed = false;
     runner->thread_count = grid->block.x * grid->block.y * grid->block.z;
-    hc_division_install(hc_grid_runs);
-    hc_running = runner;
+    hc_division_install_handler(hc_grid_is_running);
+    hc_current_runner = runner;
     gridDim = grid->grid;
     blockDim = grid->block;
-    runner->shared = place_shared(runner);
+    runner->shared = shared_start(runner);
     fence_shared(runner, true);
     size_t blocks = (size_t)grid->grid.x * grid->grid.y * grid->grid.z;
     blockIdx = (uint3){0, 0, 0};
@@ -156,20 +156,20 @@ bool hc_grid_run(const struct hc_grid *grid)
         hc_index_advance(&blockIdx, grid->grid);
     }
     fence_shared(runner, false);
-    hc_running = NULL;
+    hc_current_runner = NULL;
     gridDim = (uint3){0, 0, 0}; /* kernels that hostcuda-cc has compiled check this to detect calls by host code */
-    runner_give(runner);
+    release_runner(runner);
     return ok;
 }
 
-bool hc_grid_runs(void)
+bool hc_grid_is_running(void)
 {
-    return hc_running != NULL;
+    return hc_current_runner != NULL;
 }
 
-bool hc_grid_place(char *text, size_t bytes)
+bool hc_grid_describe_thread(char *text, size_t bytes)
 {
-    if (!hc_running)
+    if (!hc_current_runner)
         return false;
     snprintf(text, bytes, "thread (%u,%u,%u) of block (%u,%u,%u)", threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x,
              blockIdx.y, blockIdx.z);
@@ -178,6 +178,6 @@ bool hc_grid_place(char *text, size_t bytes)
 
 void hc_grid_abandon(void)
 {
-    if (hc_running)
-        hc_runner_trap(hc_running);
+    if (hc_current_runner)
+        hc_runner_fail_grid(hc_current_runner);
 }

@@ -103,7 +103,7 @@ static void place_argument(struct registers *to, const void *argument, size_t by
         to->stack[to->stack_count++] = word;
 }
 
-static void invoke(const void *data, void **arguments)
+static void invoke_by_signature(const void *data, void **arguments)
 {
     const struct signature *signature = data;
     struct registers r;
@@ -126,25 +126,25 @@ static void invoke(const void *data, void **arguments)
     call(WORDS(r.words), EIGHT(r.floating, 0), EIGHT(r.stack, 0), EIGHT(r.stack, 8), EIGHT(r.stack, 16),
          EIGHT(r.stack, 24), EIGHT(r.stack, 32), EIGHT(r.stack, 40), EIGHT(r.stack, 48), EIGHT(r.stack, 56));
 }
-enum { PARAMETERS_MOST = STACK_WORDS };
+enum { PARAMETERS_SUPPORTED = STACK_WORDS };
 #else
-static void invoke(const void *data, void **arguments)
+static void invoke_by_signature(const void *data, void **arguments)
 {
     (void)data, (void)arguments;
 }
-enum { PARAMETERS_MOST = -1 };
+enum { PARAMETERS_SUPPORTED = -1 };
 #endif
 
-bool hc_signature_is(const struct hostcuda_kernel_type *type)
+bool hc_signature_made_type(const struct hostcuda_kernel_type *type)
 {
-    return type && type->invoke == invoke;
+    return type && type->invoke == invoke_by_signature;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the parameter list of "void scale<float>(float*, float)" without the parentheses; modifies the text. NULL:
  * there is none, as for a C function. */
-static char *parameter_list(char *text)
+static char *find_parameter_list(char *text)
 {
     size_t length = strlen(text);
     int depth = 0;
@@ -198,7 +198,7 @@ static const struct parameter_type *find_type(const char *name)
     return NULL;
 }
 
-static struct signature *allocate(const void *function, size_t count)
+static struct signature *allocate_signature(const void *function, size_t count)
 {
     struct signature *made = calloc(1, sizeof *made);
     size_t *places = calloc(2 * count + 1, sizeof *places);
@@ -210,12 +210,12 @@ static struct signature *allocate(const void *function, size_t count)
         return NULL;
     }
     *made = (struct signature){.function = function, .offsets = places, .sizes = places + count, .classes = classes};
-    made->type = (struct hostcuda_kernel_type){invoke, count, made->offsets, made->sizes};
+    made->type = (struct hostcuda_kernel_type){invoke_by_signature, count, made->offsets, made->sizes};
     return made;
 }
 
 /* Uses the same layout as kernel_shim.h. */
-static void fill(struct signature *to, const struct parameter_type *const *types)
+static void fill_signature(struct signature *to, const struct parameter_type *const *types)
 {
     size_t offset = 0;
     for (size_t i = 0; i < to->type.count; i++) {
@@ -227,16 +227,16 @@ static void fill(struct signature *to, const struct parameter_type *const *types
     }
 }
 
-static struct signature *read_list(const void *function, char *list, char *unknown, size_t unknown_bytes)
+static struct signature *read_parameter_list(const void *function, char *list, char *unknown, size_t unknown_bytes)
 {
-    enum { MOST = PARAMETERS_MOST > 0 ? PARAMETERS_MOST : 0 };
-    const struct parameter_type *types[MOST + 1];
+    enum { PARAMETERS_MAX = PARAMETERS_SUPPORTED > 0 ? PARAMETERS_SUPPORTED : 0 };
+    const struct parameter_type *types[PARAMETERS_MAX + 1];
     size_t count = 0;
     for (char *next = *list ? list : NULL; next; count++) {
         char *name = next;
         next = cut_type(name);
-        if (count == MOST) {
-            snprintf(unknown, unknown_bytes, "it has more than %d parameters", (int)MOST);
+        if (count == PARAMETERS_MAX) {
+            snprintf(unknown, unknown_bytes, "it has more than %d parameters", (int)PARAMETERS_MAX);
             return NULL;
         }
         types[count] = find_type(name);
@@ -245,9 +245,9 @@ static struct signature *read_list(const void *function, char *list, char *unkno
             return NULL;
         }
     }
-    struct signature *made = allocate(function, count);
+    struct signature *made = allocate_signature(function, count);
     if (made)
-        fill(made, types);
+        fill_signature(made, types);
     return made;
 }
 
@@ -255,12 +255,12 @@ const struct hostcuda_kernel_type *hc_signature_read(const void *function, char 
 {
     int status = 0;
     snprintf(unknown, unknown_bytes, "its name does not say them, or is not in the symbol table");
-    if (PARAMETERS_MOST < 0)
+    if (PARAMETERS_SUPPORTED < 0)
         return NULL;
     char *mangled = hc_symbol_name(function);
     char *text = mangled ? __cxa_demangle(mangled, NULL, NULL, &status) : NULL;
-    char *list = text ? parameter_list(text) : NULL;
-    struct signature *made = list ? read_list(function, list, unknown, unknown_bytes) : NULL;
+    char *list = text ? find_parameter_list(text) : NULL;
+    struct signature *made = list ? read_parameter_list(function, list, unknown, unknown_bytes) : NULL;
     free(text);
     free(mangled);
     return made ? &made->type : NULL;

@@ -11,6 +11,6 @@
  * `unknown`, with the reason. */
 const struct hostcuda_kernel_type *hc_signature_read(const void *function, char *unknown, size_t unknown_bytes);
 /* Whether the type was made by hc_signature_read: its invoke takes the type in place of the function. */
-bool hc_signature_is(const struct hostcuda_kernel_type *type);
+bool hc_signature_made_type(const struct hostcuda_kernel_type *type);
 
 #endif

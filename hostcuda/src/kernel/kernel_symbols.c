@@ -34,7 +34,7 @@ static bool open_file(struct file *file, const char *path)
     return file->bytes != MAP_FAILED;
 }
 
-static bool inside(const struct file *file, uint64_t offset, uint64_t bytes)
+static bool is_inside_file(const struct file *file, uint64_t offset, uint64_t bytes)
 {
     return offset <= file->size && bytes <= file->size - offset;
 }
@@ -49,8 +49,9 @@ static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
     *count = header->e_shnum;
     if (!native || header->e_shentsize != sizeof(ElfW(Shdr)) || header->e_shoff % sizeof(void *))
         return NULL;
-    return inside(file, header->e_shoff, *count * sizeof(ElfW(Shdr))) ? (const void *)(file->bytes + header->e_shoff)
-                                                                      : NULL;
+    return is_inside_file(file, header->e_shoff, *count * sizeof(ElfW(Shdr)))
+               ? (const void *)(file->bytes + header->e_shoff)
+               : NULL;
 }
 
 struct symbol {
@@ -62,9 +63,9 @@ struct symbol {
 static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value,
                           unsigned type, struct symbol *found)
 {
-    if (!inside(file, table->sh_offset, table->sh_size) || table->sh_offset % sizeof(void *))
+    if (!is_inside_file(file, table->sh_offset, table->sh_size) || table->sh_offset % sizeof(void *))
         return false;
-    if (!inside(file, names->sh_offset, names->sh_size))
+    if (!is_inside_file(file, names->sh_offset, names->sh_size))
         return false;
     const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
@@ -101,16 +102,16 @@ static void close_file(const struct file *file)
 
 /* ---- kernel marks ----------------------------------------------------------------------------------------------- */
 
-static bool has_name(const struct file *file, const ElfW(Shdr) * names, size_t name, const char *wanted)
+static bool section_has_name(const struct file *file, const ElfW(Shdr) * names, size_t name, const char *wanted)
 {
     size_t bytes = strlen(wanted) + 1;
-    return inside(file, names->sh_offset, names->sh_size) && name <= names->sh_size && bytes <= names->sh_size - name &&
-           memcmp(file->bytes + names->sh_offset + name, wanted, bytes) == 0;
+    return is_inside_file(file, names->sh_offset, names->sh_size) && name <= names->sh_size &&
+           bytes <= names->sh_size - name && memcmp(file->bytes + names->sh_offset + name, wanted, bytes) == 0;
 }
 
 /* For a marked function, the compiler lists its first address, or the one behind an instruction that permits indirect
  * jumps. */
-static bool marks(uintptr_t entry, const void *function)
+static bool is_mark_of(uintptr_t entry, const void *function)
 {
     static const unsigned char landing[][4] = {
         {0xf3, 0x0f, 0x1e, 0xfa}, /* endbr64 */
@@ -137,7 +138,7 @@ static bool find_mark(const struct link_map *map, const ElfW(Shdr) * section, co
         !is_loaded(map, entries + count - 1))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (marks(entries[i], function))
+        if (is_mark_of(entries[i], function))
             return true;
     return false;
 }
@@ -155,7 +156,7 @@ bool hc_symbol_is_kernel(const void *function)
     size_t names = sections ? ((const ElfW(Ehdr) *)(const void *)file.bytes)->e_shstrndx : 0;
     for (size_t i = 0; sections && names < count && i < count && !found; i++)
         found = sections[i].sh_flags & SHF_ALLOC &&
-                has_name(&file, &sections[names], sections[i].sh_name, "__patchable_function_entries") &&
+                section_has_name(&file, &sections[names], sections[i].sh_name, "__patchable_function_entries") &&
                 find_mark(map, &sections[i], function);
     close_file(&file);
     return found;
@@ -190,7 +191,7 @@ static bool is_file(const ElfW(Sym) * entry)
 }
 
 /* kernel_shim.h defines a symbol of this name in every file that includes it. */
-static bool has_mark(const struct symbol *found, const ElfW(Sym) * from, const ElfW(Sym) * end)
+static bool has_kernel_mark(const struct symbol *found, const ElfW(Sym) * from, const ElfW(Sym) * end)
 {
     static const char mark[] = "hostcuda_device_code";
     for (; from < end; from++)
@@ -211,7 +212,7 @@ static bool may_be_of_kernels(const struct symbol *found)
         from--;
     while (end < found->end && !is_file(end))
         end++;
-    return has_mark(found, from, end) || !has_mark(found, found->first, found->end);
+    return has_kernel_mark(found, from, end) || !has_kernel_mark(found, found->first, found->end);
 }
 
 size_t hc_symbol_bytes(const void *variable)

@@ -18,7 +18,7 @@ static struct hc_kernel **bucket_of(const void *function)
     return &table[hash >> 56];
 }
 
-static struct hc_kernel *look_up(const void *function)
+static struct hc_kernel *find_registered(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
         if (kernel->function == function)
@@ -35,22 +35,22 @@ static struct hc_kernel *find_handle(const void *handle, bool is_function)
     return NULL;
 }
 
-struct hc_kernel *hc_kernel_of_function(const void *handle)
+struct hc_kernel *hc_kernel_from_cufunction(const void *handle)
 {
     return find_handle(handle, true);
 }
 
-struct hc_kernel *hc_kernel_of_kernel(const void *handle)
+struct hc_kernel *hc_kernel_from_cukernel(const void *handle)
 {
     return find_handle(handle, false);
 }
 
 static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_kernel_type *type)
 {
-    struct hc_kernel *kernel = look_up(function);
+    struct hc_kernel *kernel = find_registered(function);
     if (kernel) {
-        if (type && (!kernel->type || hc_signature_is(kernel->type))) {
-            kernel->type_before = kernel->type;
+        if (type && (!kernel->type || hc_signature_made_type(kernel->type))) {
+            kernel->previous_type = kernel->type;
             __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* more reliable than the name */
         }
         return kernel;
@@ -60,7 +60,7 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
         return NULL; /* the launch then reports an unknown function */
     kernel->function = function;
     kernel->type = type;
-    kernel->shared_limit = kernel->shared_asked = SHARED_DEFAULT;
+    kernel->shared_limit = kernel->runtime_shared_limit = SHARED_DEFAULT;
     kernel->carveout = -1;
     struct hc_kernel **bucket = bucket_of(function);
     kernel->next = *bucket;
@@ -70,7 +70,7 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
 
 /* ---- kernels that the program passes only by address ------------------------------------------------------------- */
 
-static struct hc_kernel *adopt(const void *function)
+static struct hc_kernel *add_marked_kernel(const void *function)
 {
     char unknown[8];
     return function && hc_symbol_is_kernel(function)
@@ -78,18 +78,18 @@ static struct hc_kernel *adopt(const void *function)
                : NULL;
 }
 
-struct hc_kernel *hc_kernel_registered(const void *function)
+struct hc_kernel *hc_kernel_find_function(const void *function)
 {
-    struct hc_kernel *kernel = look_up(function);
-    return kernel ? kernel : adopt(function);
+    struct hc_kernel *kernel = find_registered(function);
+    return kernel ? kernel : add_marked_kernel(function);
 }
 
 struct hc_kernel *hc_kernel_find(const void *function)
 {
-    struct hc_kernel *kernel = look_up(function);
+    struct hc_kernel *kernel = find_registered(function);
     if (!kernel)
-        kernel = hc_kernel_of_kernel(function);
-    return kernel ? kernel : adopt(function);
+        kernel = hc_kernel_from_cukernel(function);
+    return kernel ? kernel : add_marked_kernel(function);
 }
 
 static cudaError_t refuse_untyped(struct hc_kernel *kernel)
@@ -112,7 +112,8 @@ void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel
     hc_unlock();
 }
 
-struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name)
+struct hc_kernel *hc_kernel_register_native(const void *function, const struct hostcuda_kernel_type *type,
+                                            const char *name)
 {
     struct hc_kernel *kernel = add_kernel(function, type);
     if (kernel && !kernel->native) { /* written once: a thread may run the kernel meanwhile, without the lock */
@@ -122,7 +123,7 @@ struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_k
     return kernel;
 }
 
-const char *hc_kernel_known_name(const struct hc_kernel *kernel)
+const char *hc_kernel_name_unlocked(const struct hc_kernel *kernel)
 {
     const char *name = __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE);
     return name ? name : "(unnamed)";
@@ -148,7 +149,7 @@ size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel)
     return count ? kernel->type->offsets[count - 1] + kernel->type->sizes[count - 1] : 0;
 }
 
-static bool shape_allowed(dim3 grid, dim3 block)
+static bool is_shape_allowed(dim3 grid, dim3 block)
 {
     if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
         return false;
@@ -159,11 +160,11 @@ static bool shape_allowed(dim3 grid, dim3 block)
     return (size_t)block.x * block.y * block.z <= HC_BLOCK_THREADS_MAX;
 }
 
-cudaError_t hc_kernel_check(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
+cudaError_t hc_kernel_check_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
 {
     if (!kernel)
         return HC_NO_KERNEL;
-    if (!shape_allowed(grid, block))
+    if (!is_shape_allowed(grid, block))
         return cudaErrorInvalidValue;
     if (shared_bytes > (size_t)kernel->shared_limit)
         return cudaErrorInvalidValue;
@@ -177,7 +178,7 @@ void hc_kernel_fail(void)
     native_result = cudaErrorLaunchFailure;
 }
 
-void hc_kernel_continue(void)
+void hc_kernel_not_done(void)
 {
     native_result = cudaErrorNotReady;
 }
@@ -191,10 +192,10 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
     }
     const struct hostcuda_kernel_type *type = __atomic_load_n(&kernel->type, __ATOMIC_ACQUIRE);
     struct hc_grid run = {
-        .function = hc_signature_is(type) ? (const void *)type : kernel->function,
+        .function = hc_signature_made_type(type) ? (const void *)type : kernel->function,
         .invoke = type->invoke,
         .arguments = arguments,
-        .name = hc_kernel_known_name(kernel),
+        .name = hc_kernel_name_unlocked(kernel),
         .grid = {grid.x, grid.y, grid.z},
         .block = {block.x, block.y, block.z},
         .shared_bytes = shared_bytes,
@@ -202,7 +203,7 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
     return hc_grid_run(&run) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
-cudaError_t hc_kernel_parameter(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+cudaError_t hc_kernel_get_parameter(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
 {
     if (!kernel->type)
         return refuse_untyped(kernel);

@@ -13,7 +13,7 @@ enum {
     SHARED_STEP = 128,
 };
 
-int hc_multiprocessors(void)
+int hc_multiprocessor_count(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? (int)count : 1;
@@ -24,7 +24,7 @@ static size_t round_up(size_t number, size_t step)
     return (number + step - 1) / step * step;
 }
 
-int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t shared_bytes)
+int hc_occupancy_blocks(const struct hc_kernel *kernel, int threads, size_t shared_bytes)
 {
     size_t bytes = (uint32_t)shared_bytes; /* as in launches, only 32 bits count (measured) */
     if (threads > HC_BLOCK_THREADS_MAX || bytes > (size_t)kernel->shared_limit)
@@ -36,7 +36,7 @@ int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t share
 }
 
 /* The shared memory reserved in each block is not subtracted, so fewer blocks may fit (measured). */
-size_t hc_bytes_for_blocks(const struct hc_kernel *kernel, int blocks)
+size_t hc_occupancy_shared_bytes(const struct hc_kernel *kernel, int blocks)
 {
     size_t most = (size_t)SHARED_BYTES / (size_t)blocks / SHARED_STEP * SHARED_STEP;
     return most < (size_t)kernel->shared_limit ? most : (size_t)kernel->shared_limit;

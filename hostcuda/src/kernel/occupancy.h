@@ -9,10 +9,10 @@
 enum { HC_THREAD_REGISTERS = 32 };
 
 /* Returns the number of the device's multiprocessors. */
-int hc_multiprocessors(void);
+int hc_multiprocessor_count(void);
 /* Returns how many blocks of so many threads (above 0) run on a multiprocessor at once; 0: not even one. */
-int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t shared_bytes);
+int hc_occupancy_blocks(const struct hc_kernel *kernel, int threads, size_t shared_bytes);
 /* Returns the dynamic shared memory available to each of so many blocks (above 0), as CUDA computes it. */
-size_t hc_bytes_for_blocks(const struct hc_kernel *kernel, int blocks);
+size_t hc_occupancy_shared_bytes(const struct hc_kernel *kernel, int blocks);
 
 #endif

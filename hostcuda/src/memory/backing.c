@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void poison(const struct hc_region *region)
+static void poison_region(const struct hc_region *region)
 {
     if (hc_memory_modes & HC_POISON)
         memset(region->base, HC_POISON_BYTE, region->bytes);
 }
 
-void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id)
+void *hc_backing_allocate(size_t bytes, size_t alignment, bool device, uint64_t id)
 {
     void *base = NULL;
     if (!hc_memory_modes)
@@ -22,17 +22,17 @@ void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id)
     if (bytes > hc_device_bytes())
         return NULL; /* a mapping takes no memory at first, so it would succeed */
     if (hc_memory_modes & HC_FENCE)
-        hc_fence_install();
-    struct hc_region *region = hc_region_take(bytes, alignment, device, id);
+        hc_fence_install_handler();
+    struct hc_region *region = hc_region_allocate(bytes, alignment, device, id);
     if (!region)
         return NULL;
-    poison(region);
+    poison_region(region);
     if (device)
         hc_region_protect(region, false);
     return region->base;
 }
 
-void hc_backing_give(void *base)
+void hc_backing_free(void *base)
 {
     if (!hc_memory_modes) {
         free(base);
@@ -40,8 +40,8 @@ void hc_backing_give(void *base)
     }
     struct hc_region *region = hc_region_at(base);
     if (!(hc_memory_modes & HC_FENCE)) /* fenced memory cannot be read anyway */
-        poison(region);
-    hc_region_give(region);
+        poison_region(region);
+    hc_region_free(region);
 }
 
 void hc_backing_set_live(const void *base, bool live)
@@ -50,7 +50,7 @@ void hc_backing_set_live(const void *base, bool live)
     if (!region)
         return;
     hc_region_protect(region, true);
-    poison(region);
+    poison_region(region);
     hc_region_protect(region, false);
     region->state = live ? HC_REGION_LIVE : HC_REGION_IDLE;
 }

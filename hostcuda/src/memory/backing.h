@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Returns the memory for a block; NULL: no memory. */
-void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id);
-void hc_backing_give(void *base);
+void *hc_backing_allocate(size_t bytes, size_t alignment, bool device, uint64_t id);
+void hc_backing_free(void *base);
 /* For a block that work allocates or frees when it runs: its address becomes usable or unusable. */
 void hc_backing_set_live(const void *base, bool live);
 /* Whether the address is in or next to a block, live or freed, so that it is not the program's own memory. */

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static size_t taken[HC_DEVICES_MAX];
+static size_t claimed_bytes[HC_DEVICES_MAX];
 
 size_t hc_device_bytes(void)
 {
@@ -14,18 +14,18 @@ size_t hc_device_bytes(void)
 
 size_t hc_device_free_bytes(int device)
 {
-    return hc_device_bytes() - taken[device];
+    return hc_device_bytes() - claimed_bytes[device];
 }
 
-bool hc_device_claim(int device, size_t bytes)
+bool hc_device_claim_bytes(int device, size_t bytes)
 {
     if (bytes > hc_device_free_bytes(device))
         return false;
-    taken[device] += bytes;
+    claimed_bytes[device] += bytes;
     return true;
 }
 
-void hc_device_unclaim(int device, size_t bytes)
+void hc_device_unclaim_bytes(int device, size_t bytes)
 {
-    taken[device] -= bytes;
+    claimed_bytes[device] -= bytes;
 }

@@ -9,7 +9,7 @@
 size_t hc_device_bytes(void);
 size_t hc_device_free_bytes(int device);
 /* Returns false if the device has less memory left. */
-bool hc_device_claim(int device, size_t bytes);
-void hc_device_unclaim(int device, size_t bytes);
+bool hc_device_claim_bytes(int device, size_t bytes);
+void hc_device_unclaim_bytes(int device, size_t bytes);
 
 #endif

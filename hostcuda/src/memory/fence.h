@@ -12,6 +12,6 @@ cudaError_t hc_fence_run(cudaError_t (*work)(const void *data), const void *data
  * may not. */
 bool hc_fence_allows(const void *address, size_t bytes);
 /* Installs the signal handler again if the program has replaced it. */
-void hc_fence_install(void);
+void hc_fence_install_handler(void);
 
 #endif

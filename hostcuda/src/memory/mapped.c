@@ -12,7 +12,7 @@
 #endif
 
 /* Linux makes the pages resident, like pinned memory, if all of them are mapped and writable. Older kernels refuse. */
-static bool makes_writable_pages(const void *address, size_t bytes)
+static bool populate_pages(const void *address, size_t bytes)
 {
     size_t into = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
     return bytes && madvise((char *)(uintptr_t)address - into, into + bytes, MADV_POPULATE_WRITE) == 0;
@@ -20,9 +20,9 @@ static bool makes_writable_pages(const void *address, size_t bytes)
 
 /* Mappings are listed in order of address; adjacent ones count as one. Reading all of them is slow if a program
  * registers many parts. */
-bool hc_mapped_for_use(const void *address, size_t bytes, bool written)
+bool hc_memory_is_mapped(const void *address, size_t bytes, bool written)
 {
-    if (makes_writable_pages(address, bytes))
+    if (populate_pages(address, bytes))
         return true;
     uintptr_t at = (uintptr_t)address, end = at + bytes;
     FILE *maps = fopen("/proc/self/maps", "re");

@@ -6,6 +6,6 @@
 #include <stddef.h>
 
 /* Whether all of these bytes can be read, or written. Also true if the system does not tell. */
-bool hc_mapped_for_use(const void *address, size_t bytes, bool written);
+bool hc_memory_is_mapped(const void *address, size_t bytes, bool written);
 
 #endif

@@ -14,12 +14,12 @@ struct chunk {
     size_t count;
     struct hc_block *blocks[CHUNK];
 };
-static struct chunk **chunks, *spare;
+static struct chunk **chunks, *spare_chunk;
 static size_t chunk_count, chunk_capacity, block_count;
 static uint64_t block_ids;
 
 /* Returns the last chunk that begins at or before the address, or else the first. */
-static size_t chunk_of(const void *address)
+static size_t find_chunk(const void *address)
 {
     size_t low = 0, high = chunk_count;
     while (low < high) {
@@ -49,15 +49,15 @@ static size_t upper_bound(const struct chunk *chunk, const void *address)
 /* Returns the chunk to insert the address in; a full one is split. NULL: no memory. */
 static struct chunk *chunk_with_room(const void *address)
 {
-    size_t at = chunk_of(address), half = CHUNK / 2;
+    size_t at = find_chunk(address), half = CHUNK / 2;
     struct chunk *full = chunk_count ? chunks[at++] : NULL;
     if (full && full->count < CHUNK)
         return full;
-    bool grown = hc_grow(&chunks, &chunk_capacity, chunk_count + 1, sizeof(*chunks));
-    struct chunk *fresh = !grown ? NULL : spare ? spare : malloc(sizeof *fresh);
+    bool grown = hc_array_reserve(&chunks, &chunk_capacity, chunk_count + 1, sizeof(*chunks));
+    struct chunk *fresh = !grown ? NULL : spare_chunk ? spare_chunk : malloc(sizeof *fresh);
     if (!fresh)
         return NULL;
-    spare = NULL;
+    spare_chunk = NULL;
     fresh->count = 0;
     memmove(chunks + at + 1, chunks + at, (chunk_count - at) * sizeof(*chunks));
     chunks[at] = fresh;
@@ -83,9 +83,9 @@ static bool insert_memory_block(struct hc_block *block)
 }
 
 /* Other blocks may begin at the same address: memory that was registered before, and is still in use. */
-static void take_out(const struct hc_block *block)
+static void remove_block(const struct hc_block *block)
 {
-    size_t in = chunk_of(block->base), at = upper_bound(chunks[in], block->base) - 1;
+    size_t in = find_chunk(block->base), at = upper_bound(chunks[in], block->base) - 1;
     while (chunks[in]->blocks[at] != block) {
         if (!at)
             at = chunks[--in]->count;
@@ -97,15 +97,15 @@ static void take_out(const struct hc_block *block)
     memmove(chunk->blocks + at, chunk->blocks + at + 1, (chunk->count - at) * sizeof(*chunk->blocks));
     if (chunk->count)
         return;
-    if (spare)
+    if (spare_chunk)
         free(chunk);
     else
-        spare = chunk;
+        spare_chunk = chunk;
     chunk_count--;
     memmove(chunks + in, chunks + in + 1, (chunk_count - in) * sizeof(*chunks));
 }
 
-struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device)
+struct hc_block *hc_block_make_borrowed(enum hc_memory kind, void *base, size_t bytes, int device)
 {
     struct hc_block *block = calloc(1, sizeof *block);
     if (!block)
@@ -126,49 +126,49 @@ struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, 
 
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
 {
-    if (bytes > hc_device_bytes() || (kind == HC_MEMORY_DEVICE && !hc_device_claim(device, bytes)))
+    if (bytes > hc_device_bytes() || (kind == HC_MEMORY_DEVICE && !hc_device_claim_bytes(device, bytes)))
         return NULL;
-    void *base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1);
-    struct hc_block *block = base ? hc_block_borrow(kind, base, bytes, device) : NULL;
+    void *base = hc_backing_allocate(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1);
+    struct hc_block *block = base ? hc_block_make_borrowed(kind, base, bytes, device) : NULL;
     if (block) {
         block->borrowed = false;
         return block;
     }
     if (base)
-        hc_backing_give(base);
+        hc_backing_free(base);
     if (kind == HC_MEMORY_DEVICE)
-        hc_device_unclaim(device, bytes);
+        hc_device_unclaim_bytes(device, bytes);
     return NULL;
 }
 
-void hc_block_count_in(struct hc_block *block, struct hc_pool *pool)
+void hc_block_add_to_pool(struct hc_block *block, struct hc_pool *pool)
 {
-    hc_pool_take(pool, block->bytes);
+    hc_pool_add_used(pool, block->bytes);
     block->pool = pool;
     block->left = false;
 }
 
-void hc_block_leave(struct hc_block *block)
+void hc_block_begin_free(struct hc_block *block)
 {
     if (block->pool && !block->left)
-        hc_pool_leave(block->pool, block->bytes);
+        hc_pool_begin_free(block->pool, block->bytes);
     block->left = true;
 }
 
-void hc_block_uncount(struct hc_block *block)
+void hc_block_remove_from_pool(struct hc_block *block)
 {
-    hc_block_leave(block);
+    hc_block_begin_free(block);
     if (block->pool)
-        hc_pool_give(block->pool, block->bytes);
+        hc_pool_finish_free(block->pool, block->bytes);
     block->pool = NULL;
 }
 
-struct hc_block *hc_block_make_in(struct hc_pool *pool, size_t bytes)
+struct hc_block *hc_block_make_in_pool(struct hc_pool *pool, size_t bytes)
 {
     struct hc_block *block =
         hc_pool_has_room(pool, bytes) ? hc_block_make(HC_MEMORY_DEVICE, bytes, pool->device) : NULL;
     if (block)
-        hc_block_count_in(block, pool);
+        hc_block_add_to_pool(block, pool);
     return block;
 }
 
@@ -181,17 +181,17 @@ void hc_block_release(struct hc_block *block)
 {
     if (--block->references)
         return;
-    take_out(block);
-    hc_block_uncount(block);
+    remove_block(block);
+    hc_block_remove_from_pool(block);
     if (!block->borrowed) {
         if (block->kind == HC_MEMORY_DEVICE)
-            hc_device_unclaim(block->device, block->bytes);
-        hc_backing_give(block->base);
+            hc_device_unclaim_bytes(block->device, block->bytes);
+        hc_backing_free(block->base);
     }
     free(block);
 }
 
-void hc_block_each(void (*visit)(struct hc_block *block, const void *data), const void *data)
+void hc_block_visit_all(void (*visit)(struct hc_block *block, const void *data), const void *data)
 {
     for (size_t in = 0; in < chunk_count; in++)
         for (size_t at = 0; at < chunks[in]->count; at++)
@@ -205,7 +205,7 @@ size_t hc_block_count(void)
 
 struct hc_block *hc_block_find(const void *address)
 {
-    const struct chunk *chunk = chunk_count ? chunks[chunk_of(address)] : NULL;
+    const struct chunk *chunk = chunk_count ? chunks[find_chunk(address)] : NULL;
     size_t at = chunk ? upper_bound(chunk, address) : 0;
     if (!at)
         return NULL;
@@ -214,14 +214,14 @@ struct hc_block *hc_block_find(const void *address)
     return inside && (block->live || block->graphs) ? block : NULL;
 }
 
-const struct hc_block *hc_block_ask(const void *address)
+const struct hc_block *hc_block_find_live(const void *address)
 {
     const struct hc_block *block = hc_block_find(address);
     return block && block->live ? block : NULL;
 }
 
 /* Returns the nearest live block before this place of the chunk; NULL: there is none. */
-static struct hc_block *last_live(size_t in, size_t before)
+static struct hc_block *last_live_before(size_t in, size_t before)
 {
     for (;;) {
         while (before)
@@ -237,8 +237,8 @@ static struct hc_block *last_live(size_t in, size_t before)
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
-    size_t in = chunk_of(address), at = chunk_count ? upper_bound(chunks[in], address) : 0;
-    struct hc_block *before = last_live(in, at);
+    size_t in = find_chunk(address), at = chunk_count ? upper_bound(chunks[in], address) : 0;
+    struct hc_block *before = last_live_before(in, at);
     if (before && (uintptr_t)before->base + before->bytes > low)
         return before;
     for (; in < chunk_count; in++, at = 0) {
@@ -254,7 +254,7 @@ struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
 }
 
 /* For copies and fills, adjacent mappings are one block of memory. */
-bool hc_block_overrun(const void *address, size_t bytes)
+bool hc_block_range_overruns(const void *address, size_t bytes)
 {
     struct hc_block *block = hc_block_find(address);
     if (!block)

@@ -5,14 +5,14 @@
 enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
 
 /* Returns the number of bytes between the first and the last that a side accesses. */
-static size_t span(size_t pitch, size_t width, size_t height)
+static size_t touched_bytes(size_t pitch, size_t width, size_t height)
 {
     return (height - 1) * pitch + width;
 }
 
-static size_t span_3d(const struct hc_copy *copy, size_t pitch, size_t slice)
+static size_t touched_bytes_3d(const struct hc_copy *copy, size_t pitch, size_t slice)
 {
-    return span(pitch, copy->width, copy->height) + (copy->depth > 1 ? (copy->depth - 1) * slice : 0);
+    return touched_bytes(pitch, copy->width, copy->height) + (copy->depth > 1 ? (copy->depth - 1) * slice : 0);
 }
 
 /* A device side must be memory that the device knows, which includes pinned host memory. */
@@ -20,7 +20,7 @@ static cudaError_t check_side(const void *address, size_t bytes, enum side side)
 {
     if (!address || (side == SIDE_DEVICE && !hc_block_find(address)))
         return cudaErrorInvalidValue;
-    return hc_block_overrun(address, bytes) ? cudaErrorInvalidValue : cudaSuccess;
+    return hc_block_range_overruns(address, bytes) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 bool hc_row_fits(size_t pitch, size_t into, size_t width)
@@ -45,9 +45,11 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
         return cudaErrorInvalidValue; /* also for a single row (measured) */
     if ((copy->height > 1 || copy->depth > 1) && (copy->to_pitch > HC_PITCH_MAX || copy->from_pitch > HC_PITCH_MAX))
         return cudaErrorInvalidValue;
-    cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);
+    cudaError_t error =
+        check_side(copy->to, touched_bytes_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);
     if (!error)
-        error = check_side(copy->from, span_3d(copy, copy->from_pitch, copy->from_slice), sides[copy->kind].from);
+        error =
+            check_side(copy->from, touched_bytes_3d(copy, copy->from_pitch, copy->from_slice), sides[copy->kind].from);
     return error;
 }
 
@@ -67,5 +69,5 @@ cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
 {
     cudaError_t error = hc_fill_check_shape(fill);
     size_t width = fill->width * fill->elementSize;
-    return error ? error : check_side(fill->dst, span(fill->pitch, width, fill->height), SIDE_DEVICE);
+    return error ? error : check_side(fill->dst, touched_bytes(fill->pitch, width, fill->height), SIDE_DEVICE);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Returns where a side's box begins. */
-static char *corner(const struct cudaPitchedPtr *side, const struct cudaPos *position)
+static char *box_start(const struct cudaPitchedPtr *side, const struct cudaPos *position)
 {
     size_t row = position->z * side->ysize + position->y;
     return side->ptr ? (char *)side->ptr + row * side->pitch + position->x : NULL;
@@ -26,8 +26,8 @@ cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_co
                                      params->dstPos.y > params->dstPtr.ysize - params->extent.height))
         return cudaErrorInvalidValue;
     *copy = (struct hc_copy){
-        .to = corner(&params->dstPtr, &params->dstPos),
-        .from = corner(&params->srcPtr, &params->srcPos),
+        .to = box_start(&params->dstPtr, &params->dstPos),
+        .from = box_start(&params->srcPtr, &params->srcPos),
         .to_pitch = plain ? width : params->dstPtr.pitch,
         .from_pitch = plain ? width : params->srcPtr.pitch,
         .width = width,

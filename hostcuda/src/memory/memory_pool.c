@@ -5,7 +5,7 @@
 /* CUDA reserves memory in steps of this size. */
 static const size_t CHUNK_BYTES = (size_t)32 << 20;
 
-static struct hc_pool defaults[HC_DEVICES_MAX], of_graphs[HC_DEVICES_MAX], *current[HC_DEVICES_MAX];
+static struct hc_pool default_pools[HC_DEVICES_MAX], graph_pools[HC_DEVICES_MAX], *current[HC_DEVICES_MAX];
 
 struct hc_pool *hc_pool_make(int device, size_t max_bytes)
 {
@@ -21,7 +21,7 @@ struct hc_pool *hc_pool_make(int device, size_t max_bytes)
 
 static void free_pool(struct hc_pool *pool)
 {
-    if (pool->leaving && !pool->used && !pool->leaving_bytes)
+    if (pool->leaving && !pool->used && !pool->freeing_bytes)
         free(pool);
 }
 
@@ -36,8 +36,8 @@ void hc_pool_destroy(struct hc_pool *pool)
 
 struct hc_pool *hc_pool_default(int device)
 {
-    defaults[device].device = device;
-    return &defaults[device];
+    default_pools[device].device = device;
+    return &default_pools[device];
 }
 
 struct hc_pool *hc_pool_current(int device)
@@ -64,12 +64,12 @@ void hc_pool_reset(int device)
 
 struct hc_pool *hc_pool_of_graphs(int device)
 {
-    of_graphs[device].device = device;
-    of_graphs[device].threshold = UINT64_MAX;
-    return &of_graphs[device];
+    graph_pools[device].device = device;
+    graph_pools[device].threshold = UINT64_MAX;
+    return &graph_pools[device];
 }
 
-cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool)
+cudaError_t hc_pool_from_handle(cudaMemPool_t handle, struct hc_pool **pool)
 {
     struct hc_pool *found = (struct hc_pool *)(void *)handle;
     bool is_pool = hc_handle_is(HC_POOL, found);
@@ -81,31 +81,32 @@ cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool)
 
 /* ---- accounting -------------------------------------------------------------------------------------------------- */
 
-static size_t held(const struct hc_pool *pool)
+static size_t allocated_bytes(const struct hc_pool *pool)
 {
-    return pool->used + pool->leaving_bytes;
+    return pool->used + pool->freeing_bytes;
 }
 
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes)
 {
-    return !pool->max_bytes || (held(pool) <= pool->max_bytes && bytes <= pool->max_bytes - held(pool));
+    return !pool->max_bytes ||
+           (allocated_bytes(pool) <= pool->max_bytes && bytes <= pool->max_bytes - allocated_bytes(pool));
 }
 
-uint64_t hc_pool_round(uint64_t bytes)
+uint64_t hc_pool_round_up(uint64_t bytes)
 {
     return (bytes / CHUNK_BYTES + (bytes % CHUNK_BYTES != 0)) * CHUNK_BYTES;
 }
 
-static size_t needed(const struct hc_pool *pool)
+static size_t reserved_minimum(const struct hc_pool *pool)
 {
-    return hc_pool_round(held(pool));
+    return hc_pool_round_up(allocated_bytes(pool));
 }
 
-void hc_pool_take(struct hc_pool *pool, size_t bytes)
+void hc_pool_add_used(struct hc_pool *pool, size_t bytes)
 {
     pool->used += bytes;
-    if (pool->reserved < needed(pool))
-        pool->reserved = needed(pool);
+    if (pool->reserved < reserved_minimum(pool))
+        pool->reserved = reserved_minimum(pool);
     if (pool->used_high < pool->used)
         pool->used_high = pool->used;
     if (pool->reserved_high < pool->reserved)
@@ -114,21 +115,21 @@ void hc_pool_take(struct hc_pool *pool, size_t bytes)
 
 void hc_pool_trim(struct hc_pool *pool, uint64_t keep)
 {
-    if (keep < needed(pool))
-        keep = needed(pool);
+    if (keep < reserved_minimum(pool))
+        keep = reserved_minimum(pool);
     if (pool->reserved > keep)
         pool->reserved = keep;
 }
 
-void hc_pool_give(struct hc_pool *pool, size_t bytes)
+void hc_pool_finish_free(struct hc_pool *pool, size_t bytes)
 {
-    pool->leaving_bytes -= bytes;
+    pool->freeing_bytes -= bytes;
     hc_pool_trim(pool, pool->threshold);
     free_pool(pool);
 }
 
-void hc_pool_leave(struct hc_pool *pool, size_t bytes)
+void hc_pool_begin_free(struct hc_pool *pool, size_t bytes)
 {
     pool->used -= bytes;
-    pool->leaving_bytes += bytes;
+    pool->freeing_bytes += bytes;
 }

@@ -10,7 +10,7 @@ enum { HC_POOL_REUSES = 3 };
 struct hc_pool {
     size_t max_bytes;               /* 0: no limit */
     size_t used, used_high;         /* bytes in blocks that are not freed */
-    size_t leaving_bytes;           /* bytes in blocks whose free has not run yet */
+    size_t freeing_bytes;           /* bytes in blocks whose free has not run yet */
     size_t reserved, reserved_high; /* bytes that a GPU would hold for them */
     uint64_t threshold;             /* bytes that stay reserved when they are unused */
     int device;
@@ -33,15 +33,15 @@ void hc_pool_reset(int device);
  */
 struct hc_pool *hc_pool_of_graphs(int device);
 /* Finds the pool behind a handle. */
-cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool);
+cudaError_t hc_pool_from_handle(cudaMemPool_t handle, struct hc_pool **pool);
 
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes);
-void hc_pool_take(struct hc_pool *pool, size_t bytes);
-void hc_pool_give(struct hc_pool *pool, size_t bytes);
+void hc_pool_add_used(struct hc_pool *pool, size_t bytes);
+void hc_pool_finish_free(struct hc_pool *pool, size_t bytes);
 /* The bytes are freed from now on, and subtracted when the free runs. */
-void hc_pool_leave(struct hc_pool *pool, size_t bytes);
+void hc_pool_begin_free(struct hc_pool *pool, size_t bytes);
 /* Rounds up to CUDA's reservation step; an overflow results in 0, as in CUDA (measured). */
-uint64_t hc_pool_round(uint64_t bytes);
+uint64_t hc_pool_round_up(uint64_t bytes);
 /* Releases the reserved bytes above `keep` that are not used. */
 void hc_pool_trim(struct hc_pool *pool, uint64_t keep);
 

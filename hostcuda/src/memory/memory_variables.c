@@ -9,9 +9,10 @@ static size_t variable_count, variable_capacity;
 /* Called once for each variable, since it searches a file. */
 static const struct hc_block *add_variable(const void *symbol, size_t bytes)
 {
-    if (!hc_grow(&variables, &variable_capacity, variable_count + 1, sizeof(*variables)))
+    if (!hc_array_reserve(&variables, &variable_capacity, variable_count + 1, sizeof(*variables)))
         return NULL;
-    struct hc_block *block = hc_block_borrow(HC_MEMORY_DEVICE, (void *)(uintptr_t)symbol, bytes, hc_thread()->device);
+    struct hc_block *block =
+        hc_block_make_borrowed(HC_MEMORY_DEVICE, (void *)(uintptr_t)symbol, bytes, hc_thread()->device);
     if (block)
         variables[variable_count++] = block;
     return block;

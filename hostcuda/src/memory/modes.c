@@ -12,7 +12,7 @@ static unsigned mode_of(const char *word, size_t length)
     static const struct {
         const char *name;
         unsigned mode;
-    } modes[] = {{"poison", HC_POISON}, {"fence", HC_FENCE}, {"reuse", HC_REUSE}, {"never", HC_NEVER}};
+    } modes[] = {{"poison", HC_POISON}, {"fence", HC_FENCE}, {"reuse", HC_REUSE}, {"never", HC_NEVER_REUSE}};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
         if (strlen(modes[i].name) == length && !memcmp(modes[i].name, word, length))
             return modes[i].mode;
@@ -35,7 +35,7 @@ bool hc_memory_modes_read(const char *text)
         word += length;
         word += *word == ',';
     }
-    if (modes & HC_REUSE && modes & HC_NEVER) {
+    if (modes & HC_REUSE && modes & HC_NEVER_REUSE) {
         fprintf(stderr, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude each other; allowed are poison, "
                         "fence, and one of reuse and never\n");
         return false;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum { HC_POISON = 1, HC_FENCE = 2, HC_REUSE = 4, HC_NEVER = 8 };
+enum { HC_POISON = 1, HC_FENCE = 2, HC_REUSE = 4, HC_NEVER_REUSE = 8 };
 enum { HC_POISON_BYTE = 0xff }; /* a NaN in every floating-point format */
 
 extern unsigned hc_memory_modes; /* the modes that are on */

@@ -14,7 +14,7 @@ static const size_t QUARANTINE_BYTES = (size_t)64 << 20, QUARANTINE_FENCED_BYTES
 
 static struct hc_region *regions;
 static size_t quarantined;
-static uint64_t frees;
+static uint64_t free_count;
 
 static size_t page_bytes(void)
 {
@@ -45,23 +45,23 @@ static size_t data_bytes(const struct hc_region *region)
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
-static struct hc_region *first(void)
+static struct hc_region *first_region(void)
 {
     return __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
 }
 
 struct hc_region *hc_region_at(const void *address)
 {
-    for (struct hc_region *region = first(); region; region = region->next)
+    for (struct hc_region *region = first_region(); region; region = region->next)
         if (region->state != HC_REGION_GONE && (uintptr_t)address - (uintptr_t)region->map < region->map_bytes)
             return region;
     return NULL;
 }
 
 /* Returns an entry whose mapping is gone, or a new one. */
-static struct hc_region *take_entry(void)
+static struct hc_region *acquire_entry(void)
 {
-    for (struct hc_region *region = first(); region; region = region->next)
+    for (struct hc_region *region = first_region(); region; region = region->next)
         if (region->state == HC_REGION_GONE && !region->open)
             return region;
     struct hc_region *region = calloc(1, sizeof *region);
@@ -83,7 +83,7 @@ static void unmap_region(struct hc_region *region)
 static struct hc_region *last_freed(size_t bytes, size_t alignment)
 {
     struct hc_region *best = NULL;
-    for (struct hc_region *region = first(); region; region = region->next)
+    for (struct hc_region *region = first_region(); region; region = region->next)
         if (region->state == HC_REGION_FREED && !region->open &&
             round_up_to_unit(region->bytes, alignment) == round_up_to_unit(bytes, alignment) &&
             (!best || region->freed_at > best->freed_at))
@@ -116,12 +116,12 @@ static void fill_slack(const struct hc_region *region)
     memset(end, SLACK_BYTE, (size_t)(data + data_bytes(region) - end));
 }
 
-struct hc_region *hc_region_take(size_t bytes, size_t alignment, bool device, uint64_t id)
+struct hc_region *hc_region_allocate(size_t bytes, size_t alignment, bool device, uint64_t id)
 {
     struct hc_region *region = hc_memory_modes & HC_REUSE ? last_freed(bytes, alignment) : NULL;
     if (region)
         quarantined -= region->map_bytes;
-    else if (!(region = take_entry()) || !map_region(region, bytes, alignment))
+    else if (!(region = acquire_entry()) || !map_region(region, bytes, alignment))
         return NULL;
     region->bytes = bytes;
     region->device = device;
@@ -136,7 +136,7 @@ struct hc_region *hc_region_take(size_t bytes, size_t alignment, bool device, ui
 static struct hc_region *oldest_freed(void)
 {
     struct hc_region *oldest = NULL;
-    for (struct hc_region *region = first(); region; region = region->next)
+    for (struct hc_region *region = first_region(); region; region = region->next)
         if (region->state == HC_REGION_FREED && (!oldest || region->freed_at < oldest->freed_at))
             oldest = region;
     return oldest;
@@ -157,24 +157,24 @@ static void drop_contents(const struct hc_region *region)
     madvise(data_of(region), data_bytes(region), MADV_DONTNEED); /* only advice: it saves memory */
 }
 
-void hc_region_give(struct hc_region *region)
+void hc_region_free(struct hc_region *region)
 {
     region->state = HC_REGION_FREED;
-    region->freed_at = ++frees;
+    region->freed_at = ++free_count;
     quarantined += region->map_bytes;
     if (hc_memory_modes & HC_FENCE) {
         hc_region_protect(region, false);
         drop_contents(region);
-    } else if (hc_memory_modes & HC_NEVER && quarantined > QUARANTINE_BYTES) {
+    } else if (hc_memory_modes & HC_NEVER_REUSE && quarantined > QUARANTINE_BYTES) {
         drop_contents(region);
     }
-    if (!(hc_memory_modes & HC_NEVER))
+    if (!(hc_memory_modes & HC_NEVER_REUSE))
         empty_quarantine();
 }
 
 /* ---- pages --------------------------------------------------------------------------------------------------- */
 
-bool hc_region_holds(const struct hc_region *region, const void *address)
+bool hc_region_contains(const struct hc_region *region, const void *address)
 {
     return (uintptr_t)address - (uintptr_t)data_of(region) < data_bytes(region);
 }
@@ -188,7 +188,7 @@ void hc_region_protect(const struct hc_region *region, bool open)
                      "HOSTCUDA_MEMORY=fence");
 }
 
-const unsigned char *hc_region_damage(const struct hc_region *region)
+const unsigned char *hc_region_find_damage(const struct hc_region *region)
 {
     const unsigned char *end = data_of(region) + data_bytes(region);
     for (const unsigned char *byte = data_of(region); byte < end; byte++) {
@@ -209,7 +209,7 @@ static size_t distance_to(const struct hc_region *region, const void *address)
 const struct hc_region *hc_region_nearest(const void *address)
 {
     const struct hc_region *best = NULL;
-    for (const struct hc_region *region = first(); region; region = region->next)
+    for (const struct hc_region *region = first_region(); region; region = region->next)
         if (region->state != HC_REGION_GONE && (!best || distance_to(region, address) < distance_to(best, address)))
             best = region;
     return best;

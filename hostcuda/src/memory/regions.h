@@ -29,17 +29,17 @@ struct hc_region {
 };
 
 /* Returns NULL if there is no memory. The region is accessible, and its slack is filled. */
-struct hc_region *hc_region_take(size_t bytes, size_t alignment, bool device, uint64_t id);
-void hc_region_give(struct hc_region *region);
+struct hc_region *hc_region_allocate(size_t bytes, size_t alignment, bool device, uint64_t id);
+void hc_region_free(struct hc_region *region);
 /* Returns the region whose mapping, including guard pages, contains the address. */
 struct hc_region *hc_region_at(const void *address);
 /* Returns the region whose block is nearest to the address; NULL: there is none. */
 const struct hc_region *hc_region_nearest(const void *address);
 /* Whether the address is in the data pages of a live region, which are larger than its block. */
-bool hc_region_holds(const struct hc_region *region, const void *address);
+bool hc_region_contains(const struct hc_region *region, const void *address);
 void hc_region_protect(const struct hc_region *region, bool open);
 /* Returns the first overwritten byte around the block; NULL: there is none. The region must be accessible. */
-const unsigned char *hc_region_damage(const struct hc_region *region);
+const unsigned char *hc_region_find_damage(const struct hc_region *region);
 /* Writes a text such as "4 bytes past the end of device block 7, 256 bytes at 0x...". region NULL: writes that no block
  * is near. */
 void hc_region_describe(const struct hc_region *region, const void *address, char *text, size_t text_bytes);

@@ -44,7 +44,7 @@ _Static_assert(sizeof(struct name) <= HC_ID_BYTES, "the name fits the id");
 _Thread_local char hc_arena_error[256];
 static struct hc_arena *arenas;
 
-__attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static bool set_arena_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -68,7 +68,7 @@ static struct hc_arena *make_arena(int descriptor)
     if (arena)
         arena->head = map_arena(descriptor, HEAD_BYTES);
     if (!arena || !arena->head) {
-        refuse("no memory for a communicator");
+        set_arena_error("no memory for a communicator");
         close(descriptor);
         free(arena);
         return NULL;
@@ -105,7 +105,7 @@ static void release_finished_ids(void)
     struct hc_arena *next = NULL;
     for (struct hc_arena *arena = arenas; arena; arena = next) {
         next = arena->next;
-        if (arena->id_pending && hc_arena_complete(arena)) {
+        if (arena->id_pending && hc_arena_has_all_ranks(arena)) {
             arena->id_pending = false;
             hc_arena_release(arena);
         }
@@ -120,10 +120,10 @@ bool hc_arena_create(unsigned char id[HC_ID_BYTES])
     release_finished_ids();
     memcpy(name.magic, magic, sizeof magic);
     if (getrandom(name.cookie, sizeof name.cookie, 0) != (ssize_t)sizeof name.cookie)
-        return refuse("no random number for a unique id: %s", strerror(errno));
+        return set_arena_error("no random number for a unique id: %s", strerror(errno));
     int descriptor = memfd_create("hostcuda-ranks", MFD_CLOEXEC);
     if (descriptor < 0 || ftruncate(descriptor, HEAD_BYTES) != 0) {
-        refuse("no shared memory for a unique id: %s", strerror(errno));
+        set_arena_error("no shared memory for a unique id: %s", strerror(errno));
         if (descriptor >= 0)
             close(descriptor);
         return false;
@@ -135,35 +135,35 @@ bool hc_arena_create(unsigned char id[HC_ID_BYTES])
     memcpy(arena->head->magic, magic, sizeof magic);
     memcpy(arena->head->cookie, name.cookie, sizeof name.cookie);
     name.descriptor = descriptor;
-    name.started = hc_process_started(name.pid);
+    name.started = hc_process_start_time(name.pid);
     memset(id, 0, HC_ID_BYTES);
     memcpy(id, &name, sizeof name);
     return true;
 }
 
-static bool names(const struct hc_arena *arena, const struct name *name)
+static bool is_named(const struct hc_arena *arena, const struct name *name)
 {
     const struct hc_arena_head *head = arena->head;
     return memcmp(head->magic, magic, sizeof magic) == 0 &&
            memcmp(head->cookie, name->cookie, sizeof head->cookie) == 0;
 }
 
-static struct hc_arena *open_elsewhere(const struct name *name)
+static struct hc_arena *open_other_process(const struct name *name)
 {
     char path[64];
     struct stat info;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", name->pid, name->descriptor);
-    int descriptor = hc_process_started(name->pid) == name->started ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    int descriptor = hc_process_start_time(name->pid) == name->started ? open(path, O_RDWR | O_CLOEXEC) : -1;
     /* the descriptor may belong to another file by now: check it before mapping */
     if (descriptor < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD_BYTES) {
         if (descriptor >= 0)
             close(descriptor);
-        refuse("the unique id's process %d has ended, or is not of this machine and user", name->pid);
+        set_arena_error("the unique id's process %d has ended, or is not of this machine and user", name->pid);
         return NULL;
     }
     struct hc_arena *arena = make_arena(descriptor);
-    if (arena && !names(arena, name)) {
-        refuse("the unique id is no longer known to process %d that made it", name->pid);
+    if (arena && !is_named(arena, name)) {
+        set_arena_error("the unique id is no longer known to process %d that made it", name->pid);
         hc_arena_release(arena);
         arena = NULL;
     }
@@ -173,12 +173,12 @@ static struct hc_arena *open_elsewhere(const struct name *name)
 static struct hc_arena *find_or_open(const struct name *name)
 {
     for (struct hc_arena *arena = arenas; arena; arena = arena->next) {
-        if (names(arena, name)) {
+        if (is_named(arena, name)) {
             arena->references++;
             return arena;
         }
     }
-    return open_elsewhere(name);
+    return open_other_process(name);
 }
 
 /* ---- ranks --------------------------------------------------------------------------------------------------- */
@@ -188,28 +188,28 @@ int hc_arena_ranks(const struct hc_arena *arena)
     return __atomic_load_n(&arena->head->ranks, __ATOMIC_ACQUIRE);
 }
 
-static bool extend(struct hc_arena *arena, int ranks)
+static bool map_boards(struct hc_arena *arena, int ranks)
 {
     int before = 0;
     size_t count = (size_t)ranks;
-    size_t bytes = HEAD_BYTES + count * sizeof(struct hc_board) + count * count * sizeof(struct hc_channel);
+    size_t bytes = HEAD_BYTES + count * sizeof(struct hc_nccl_board) + count * count * sizeof(struct hc_nccl_channel);
     if (ranks > HC_RANKS_MAX)
-        return refuse("%d ranks are too many; the host device supports at most %d", ranks, HC_RANKS_MAX);
+        return set_arena_error("%d ranks are too many; the host device supports at most %d", ranks, HC_RANKS_MAX);
     if (!__atomic_compare_exchange_n(&arena->head->ranks, &before, ranks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
         before != ranks)
-        return refuse("%d ranks, where another rank of this unique id said %d", ranks, before);
+        return set_arena_error("%d ranks, where another rank of this unique id said %d", ranks, before);
     if (arena->boards)
         return true;
     if (ftruncate(arena->descriptor, (off_t)bytes) != 0)
-        return refuse("no shared memory for %d ranks: %s", ranks, strerror(errno));
+        return set_arena_error("no shared memory for %d ranks: %s", ranks, strerror(errno));
     unsigned char *memory = map_arena(arena->descriptor, bytes);
     if (!memory)
-        return refuse("no shared memory for %d ranks: %s", ranks, strerror(errno));
+        return set_arena_error("no shared memory for %d ranks: %s", ranks, strerror(errno));
     munmap(arena->head, arena->bytes);
     arena->head = (void *)memory;
     arena->bytes = bytes;
     arena->boards = (void *)(memory + HEAD_BYTES);
-    arena->channels = (void *)(memory + HEAD_BYTES + count * sizeof(struct hc_board));
+    arena->channels = (void *)(memory + HEAD_BYTES + count * sizeof(struct hc_nccl_board));
     return true;
 }
 
@@ -218,11 +218,11 @@ struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks)
     struct name name;
     memcpy(&name, id, sizeof name);
     if (memcmp(name.magic, magic, sizeof magic) != 0) {
-        refuse("the unique id does not come from ncclGetUniqueId");
+        set_arena_error("the unique id does not come from ncclGetUniqueId");
         return NULL;
     }
     struct hc_arena *arena = find_or_open(&name);
-    if (arena && !extend(arena, ranks)) {
+    if (arena && !map_boards(arena, ranks)) {
         hc_arena_release(arena);
         return NULL;
     }
@@ -231,26 +231,26 @@ struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks)
 
 bool hc_arena_join(struct hc_arena *arena, int rank, int device)
 {
-    struct hc_board *board = &arena->boards[rank];
+    struct hc_nccl_board *board = &arena->boards[rank];
     int absent = HC_RANK_ABSENT;
     if (!__atomic_compare_exchange_n(&board->state, &absent, HC_RANK_CLAIMED, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        return refuse("rank %d of this unique id is taken, by process %d", rank, board->pid);
+        return set_arena_error("rank %d of this unique id is taken, by process %d", rank, board->pid);
     board->pid = (int)getpid();
-    board->started = hc_process_started(board->pid);
+    board->started = hc_process_start_time(board->pid);
     board->device = device;
     hc_arena_set_state(arena, rank, HC_RANK_JOINED);
     __atomic_add_fetch(&arena->head->joined, 1, __ATOMIC_ACQ_REL);
     return true;
 }
 
-bool hc_arena_complete(const struct hc_arena *arena)
+bool hc_arena_has_all_ranks(const struct hc_arena *arena)
 {
     int ranks = hc_arena_ranks(arena);
     return ranks && __atomic_load_n(&arena->head->joined, __ATOMIC_ACQUIRE) == ranks;
 }
 
-struct hc_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to)
+struct hc_nccl_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to)
 {
     return &arena->channels[(size_t)from * (size_t)hc_arena_ranks(arena) + (size_t)to];
 }
@@ -265,28 +265,28 @@ enum hc_rank_state hc_arena_state(const struct hc_arena *arena, int rank)
     return (enum hc_rank_state)__atomic_load_n(&arena->boards[rank].state, __ATOMIC_ACQUIRE);
 }
 
-bool hc_arena_alive(const struct hc_arena *arena, int rank)
+bool hc_arena_rank_is_alive(const struct hc_arena *arena, int rank)
 {
-    const struct hc_board *board = &arena->boards[rank];
+    const struct hc_nccl_board *board = &arena->boards[rank];
     return board->pid == (int)getpid() || hc_process_alive(board->pid, board->started);
 }
 
 /* ---- deadlock ------------------------------------------------------------------------------------------------- */
 
-uint64_t hc_arena_moves(const struct hc_arena *arena)
+uint64_t hc_arena_progress_count(const struct hc_arena *arena)
 {
     return __atomic_load_n(&arena->head->moves, __ATOMIC_SEQ_CST);
 }
 
-void hc_arena_moved(const struct hc_arena *arena, int rank)
+void hc_arena_record_progress(const struct hc_arena *arena, int rank)
 {
     __atomic_store_n(&arena->boards[rank].blocked_at, 0, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&arena->head->moves, 1, __ATOMIC_SEQ_CST);
 }
 
-void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in)
+void hc_arena_record_wait(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in)
 {
-    struct hc_board *board = &arena->boards[rank];
+    struct hc_nccl_board *board = &arena->boards[rank];
     __atomic_store_n(&board->blocked_at, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->blocked_on, on, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->blocked_in, in, __ATOMIC_SEQ_CST);
@@ -294,9 +294,9 @@ void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint
 }
 
 /* The other ranks' entries are valid until the next move, which only a rank outside of the cycle can make. */
-uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank)
+uint64_t hc_arena_find_deadlock(const struct hc_arena *arena, int rank)
 {
-    uint64_t on[HC_RANKS_MAX] = {0}, stuck = 0, before = 0, moves = hc_arena_moves(arena);
+    uint64_t on[HC_RANKS_MAX] = {0}, stuck = 0, before = 0, moves = hc_arena_progress_count(arena);
     int ranks = hc_arena_ranks(arena);
     for (int i = 0; i < ranks; i++) {
         if (__atomic_load_n(&arena->boards[i].blocked_at, __ATOMIC_SEQ_CST) == moves + 1)
@@ -309,7 +309,7 @@ uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank)
             if (on[i] & ~stuck)
                 stuck &= ~((uint64_t)1 << i);
     }
-    return hc_arena_moves(arena) == moves && stuck >> rank & 1 ? stuck : 0;
+    return hc_arena_progress_count(arena) == moves && stuck >> rank & 1 ? stuck : 0;
 }
 
 /* ---- failure ------------------------------------------------------------------------------------------------- */

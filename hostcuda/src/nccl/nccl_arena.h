@@ -13,18 +13,18 @@ enum { HC_RANKS_MAX = 64, HC_CHUNK_BYTES = 128 << 10, HC_SLOTS = 2, HC_ID_BYTES 
 enum hc_rank_state { HC_RANK_ABSENT, HC_RANK_CLAIMED, HC_RANK_JOINED, HC_RANK_LEFT, HC_RANK_ABORTED };
 
 /* What a rank calls, so that the others can compare it with their calls. */
-struct hc_call {
+struct hc_nccl_call {
     int kind, type, op, root;
     uint64_t count;
 };
 
-struct hc_slot {
-    struct hc_call call;
+struct hc_nccl_slot {
+    struct hc_nccl_call call;
     _Alignas(64) unsigned char data[HC_CHUNK_BYTES];
 };
 
 /* Rounds are counted over the communicator's life. Round n uses slot n % HC_SLOTS. */
-struct hc_board {
+struct hc_nccl_board {
     _Alignas(64) int state; /* an enum hc_rank_state */
     int pid, device;
     uint64_t started; /* the start time of its process, since process ids are reused */
@@ -35,13 +35,13 @@ struct hc_board {
     _Alignas(64) uint64_t blocked_at;
     uint64_t blocked_on;
     int blocked_in;
-    struct hc_slot slots[HC_SLOTS];
+    struct hc_nccl_slot slots[HC_SLOTS];
 };
 
-struct hc_channel {
+struct hc_nccl_channel {
     _Alignas(64) uint64_t written;
     _Alignas(64) uint64_t read;
-    struct hc_slot slots[HC_SLOTS];
+    struct hc_nccl_slot slots[HC_SLOTS];
 };
 
 /* This process's view of the shared memory. The lock guards it; shared fields are atomic, or belong to one rank at a
@@ -52,8 +52,8 @@ struct hc_arena {
     bool id_pending; /* one reference is the unique id's, until all ranks have joined */
     int descriptor;
     struct hc_arena_head *head;
-    struct hc_board *boards; /* NULL until the number of ranks is known */
-    struct hc_channel *channels;
+    struct hc_nccl_board *boards; /* NULL until the number of ranks is known */
+    struct hc_nccl_channel *channels;
     size_t bytes;
 };
 
@@ -64,22 +64,22 @@ bool hc_arena_create(unsigned char id[HC_ID_BYTES]);
 struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks);
 void hc_arena_release(struct hc_arena *arena);
 bool hc_arena_join(struct hc_arena *arena, int rank, int device);
-bool hc_arena_complete(const struct hc_arena *arena);
+bool hc_arena_has_all_ranks(const struct hc_arena *arena);
 int hc_arena_ranks(const struct hc_arena *arena);
 
-struct hc_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to);
+struct hc_nccl_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to);
 void hc_arena_set_state(const struct hc_arena *arena, int rank, enum hc_rank_state state);
 enum hc_rank_state hc_arena_state(const struct hc_arena *arena, int rank);
 /* Returns false if the rank's process has ended. Needs some system calls. */
-bool hc_arena_alive(const struct hc_arena *arena, int rank);
+bool hc_arena_rank_is_alive(const struct hc_arena *arena, int rank);
 
 /* Every step of any rank is a move. Ranks that have all waited since the last move, and only for each other, are in a
  * deadlock. */
-uint64_t hc_arena_moves(const struct hc_arena *arena);
-void hc_arena_moved(const struct hc_arena *arena, int rank);
-void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in);
+uint64_t hc_arena_progress_count(const struct hc_arena *arena);
+void hc_arena_record_progress(const struct hc_arena *arena, int rank);
+void hc_arena_record_wait(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in);
 /* Returns the ranks of a deadlock that this rank is part of, one bit each; 0: there is none. */
-uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank);
+uint64_t hc_arena_find_deadlock(const struct hc_arena *arena, int rank);
 
 /* The first failure is fatal on all ranks. Returns true if it is this one. */
 bool hc_arena_fail(const struct hc_arena *arena, int code, const char *sentence);

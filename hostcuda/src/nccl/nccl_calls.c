@@ -6,7 +6,7 @@
 #include "hostcuda/src/nccl/nccl_reduce.h"
 
 /* Returns how many elements a call reads from its send buffer, or writes to its receive buffer. */
-static size_t elements(const struct ncclComm *comm, const struct hc_nccl_work *work, bool sends)
+static size_t element_count(const struct ncclComm *comm, const struct hc_nccl_work *work, bool sends)
 {
     bool root = comm->rank == work->root;
     size_t all = work->count * (size_t)comm->ranks;
@@ -24,27 +24,27 @@ static size_t elements(const struct ncclComm *comm, const struct hc_nccl_work *w
 static ncclResult_t check_buffer(const struct ncclComm *comm, const struct hc_nccl_work *work, bool sends)
 {
     const void *buffer = sends ? work->send : work->receive;
-    const char *call = hc_nccl_kind_name(work->kind), *name = sends ? "sendbuff" : "recvbuff";
-    size_t size = hc_nccl_size(work->type), bytes = elements(comm, work, sends) * size;
+    const char *issue_call = hc_nccl_kind_name(work->kind), *name = sends ? "sendbuff" : "recvbuff";
+    size_t size = hc_nccl_type_bytes(work->type), bytes = element_count(comm, work, sends) * size;
     if (!bytes)
         return ncclSuccess;
     if (!buffer)
-        return hc_nccl_error(ncclInvalidArgument, "%s: %s is NULL", call, name);
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %s is NULL", issue_call, name);
     if ((uintptr_t)buffer % size)
-        return hc_nccl_error(ncclInvalidArgument, "%s: %s %p is not aligned for %s", call, name, buffer,
-                             hc_nccl_type_name(work->type));
-    if (hc_block_overrun(buffer, bytes))
-        return hc_nccl_error(ncclInvalidArgument, "%s: %s needs %zu bytes, which its allocation does not have", call,
-                             name, bytes);
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %s %p is not aligned for %s", issue_call, name, buffer,
+                                 hc_nccl_type_name(work->type));
+    if (hc_block_range_overruns(buffer, bytes))
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %s needs %zu bytes, which its allocation does not have",
+                                 issue_call, name, bytes);
     return ncclSuccess;
 }
 
 /* NCCL's one-rank kernel for means does not support 8-bit floats (its onerank.cu; measured with 2.28). */
-static bool mean_is_missing(const struct ncclComm *comm, const struct hc_nccl_work *work)
+static bool is_unsupported_mean(const struct ncclComm *comm, const struct hc_nccl_work *work)
 {
 #if NCCL_VERSION_CODE >= 22400
     bool small = work->type == ncclFloat8e4m3 || work->type == ncclFloat8e5m2;
-    return small && comm->ranks == 1 && hc_nccl_reduces(work->kind) && work->op == ncclAvg && work->count;
+    return small && comm->ranks == 1 && hc_nccl_is_reduction(work->kind) && work->op == ncclAvg && work->count;
 #else
     (void)comm;
     (void)work;
@@ -54,29 +54,31 @@ static bool mean_is_missing(const struct ncclComm *comm, const struct hc_nccl_wo
 
 static ncclResult_t check_work(const struct ncclComm *comm, const struct hc_nccl_work *work)
 {
-    const char *call = hc_nccl_kind_name(work->kind);
-    size_t size = hc_nccl_size(work->type);
+    const char *issue_call = hc_nccl_kind_name(work->kind);
+    size_t size = hc_nccl_type_bytes(work->type);
     if (!size)
-        return hc_nccl_error(ncclInvalidArgument, "%s: %d is not a data type", call, (int)work->type);
-    if (hc_nccl_reduces(work->kind) && ((int)work->op < 0 || (int)work->op >= ncclNumOps))
-        return hc_nccl_error(ncclInvalidArgument, "%s: %d is not a reduction", call, (int)work->op);
-    if (mean_is_missing(comm, work))
-        return hc_nccl_error(ncclInvalidArgument, "%s: NCCL has no ncclAvg of %s on one rank; ncclSum gives the same",
-                             call, hc_nccl_type_name(work->type));
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %d is not a data type", issue_call, (int)work->type);
+    if (hc_nccl_is_reduction(work->kind) && ((int)work->op < 0 || (int)work->op >= ncclNumOps))
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %d is not a reduction", issue_call, (int)work->op);
+    if (is_unsupported_mean(comm, work))
+        return hc_nccl_set_error(ncclInvalidArgument,
+                                 "%s: NCCL has no ncclAvg of %s on one rank; ncclSum gives the same", issue_call,
+                                 hc_nccl_type_name(work->type));
     if (work->root < 0 || work->root >= comm->ranks)
-        return hc_nccl_error(ncclInvalidArgument, "%s: rank %d, but there are only %d ranks", call, work->root,
-                             comm->ranks);
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: rank %d, but there are only %d ranks", issue_call,
+                                 work->root, comm->ranks);
     if (work->count > SIZE_MAX / size / (size_t)comm->ranks)
-        return hc_nccl_error(ncclInvalidArgument, "%s: count %zu is more than the memory can hold", call, work->count);
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: count %zu is more than the memory can hold", issue_call,
+                                 work->count);
     ncclResult_t result = check_buffer(comm, work, true);
     return result ? result : check_buffer(comm, work, false);
 }
 
-static ncclResult_t call(ncclComm_t comm, cudaStream_t stream, struct hc_nccl_work work)
+static ncclResult_t issue_call(ncclComm_t comm, cudaStream_t stream, struct hc_nccl_work work)
 {
     ncclResult_t result = hc_nccl_begin(hc_nccl_kind_name(work.kind));
     if (!result)
-        result = hc_comm_check(comm);
+        result = hc_comm_check_ready(comm);
     if (!result)
         result = check_work(comm, &work);
     if (!result)
@@ -88,35 +90,37 @@ static ncclResult_t call(ncclComm_t comm, cudaStream_t stream, struct hc_nccl_wo
 ncclResult_t ncclAllReduce(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return call(comm, stream, (struct hc_nccl_work){HC_NCCL_ALL_REDUCE, sendbuff, recvbuff, count, datatype, .op = op});
+    return issue_call(comm, stream,
+                      (struct hc_nccl_work){HC_NCCL_ALL_REDUCE, sendbuff, recvbuff, count, datatype, .op = op});
 }
 
 ncclResult_t ncclReduce(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream)
 {
-    return call(comm, stream,
-                (struct hc_nccl_work){HC_NCCL_REDUCE, sendbuff, recvbuff, count, datatype, .op = op, .root = root});
+    return issue_call(
+        comm, stream,
+        (struct hc_nccl_work){HC_NCCL_REDUCE, sendbuff, recvbuff, count, datatype, .op = op, .root = root});
 }
 
 ncclResult_t ncclReduceScatter(const void *sendbuff, void *recvbuff, size_t recvcount, ncclDataType_t datatype,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-    return call(comm, stream,
-                (struct hc_nccl_work){HC_NCCL_REDUCE_SCATTER, sendbuff, recvbuff, recvcount, datatype, .op = op});
+    return issue_call(comm, stream,
+                      (struct hc_nccl_work){HC_NCCL_REDUCE_SCATTER, sendbuff, recvbuff, recvcount, datatype, .op = op});
 }
 
 ncclResult_t ncclAllGather(const void *sendbuff, void *recvbuff, size_t sendcount, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return call(comm, stream,
-                (struct hc_nccl_work){HC_NCCL_ALL_GATHER, sendbuff, recvbuff, sendcount, datatype, .root = 0});
+    return issue_call(comm, stream,
+                      (struct hc_nccl_work){HC_NCCL_ALL_GATHER, sendbuff, recvbuff, sendcount, datatype, .root = 0});
 }
 
 ncclResult_t ncclBroadcast(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return call(comm, stream,
-                (struct hc_nccl_work){HC_NCCL_BROADCAST, sendbuff, recvbuff, count, datatype, .root = root});
+    return issue_call(comm, stream,
+                      (struct hc_nccl_work){HC_NCCL_BROADCAST, sendbuff, recvbuff, count, datatype, .root = root});
 }
 
 ncclResult_t ncclBcast(void *buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
@@ -128,31 +132,31 @@ ncclResult_t ncclBcast(void *buff, size_t count, ncclDataType_t datatype, int ro
 ncclResult_t ncclSend(const void *sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return call(comm, stream, (struct hc_nccl_work){HC_NCCL_SEND, sendbuff, NULL, count, datatype, .root = peer});
+    return issue_call(comm, stream, (struct hc_nccl_work){HC_NCCL_SEND, sendbuff, NULL, count, datatype, .root = peer});
 }
 
 ncclResult_t ncclRecv(void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return call(comm, stream, (struct hc_nccl_work){HC_NCCL_RECV, NULL, recvbuff, count, datatype, .root = peer});
+    return issue_call(comm, stream, (struct hc_nccl_work){HC_NCCL_RECV, NULL, recvbuff, count, datatype, .root = peer});
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
-static ncclResult_t memory_error(const char *name, cudaError_t error)
+static ncclResult_t report_memory_error(const char *name, cudaError_t error)
 {
-    return error ? hc_nccl_error(ncclUnhandledCudaError, "%s: %s", name, cudaGetErrorString(error)) : ncclSuccess;
+    return error ? hc_nccl_set_error(ncclUnhandledCudaError, "%s: %s", name, cudaGetErrorString(error)) : ncclSuccess;
 }
 
 ncclResult_t ncclMemAlloc(void **ptr, size_t size)
 {
     if (!ptr || !size)
-        return hc_nccl_error(ncclInvalidArgument, "ncclMemAlloc: %s", ptr ? "0 bytes" : "the address is NULL");
-    return memory_error("ncclMemAlloc", cudaMalloc(ptr, size));
+        return hc_nccl_set_error(ncclInvalidArgument, "ncclMemAlloc: %s", ptr ? "0 bytes" : "the address is NULL");
+    return report_memory_error("ncclMemAlloc", cudaMalloc(ptr, size));
 }
 
 ncclResult_t ncclMemFree(void *ptr)
 {
-    return memory_error("ncclMemFree", cudaFree(ptr));
+    return report_memory_error("ncclMemFree", cudaFree(ptr));
 }
 #endif

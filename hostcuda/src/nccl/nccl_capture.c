@@ -12,12 +12,12 @@
 static cudaGraphNode_t add_event_node(struct ncclComm *comm, cudaGraph_t graph, enum hc_op_kind kind,
                                       const struct hc_nodes *before)
 {
-    struct hc_op *op = hc_op_event(kind, comm->event);
-    return op ? hc_graph_add(graph, before, op) : NULL;
+    struct hc_op *op = hc_op_make_event(kind, comm->event);
+    return op ? hc_graph_create_node(graph, before, op) : NULL;
 }
 
 /* Returns the node that the next kernel in this capture depends on; NULL: no memory. */
-static cudaGraphNode_t node_before(struct ncclComm *comm, const struct hc_capture *capture)
+static cudaGraphNode_t last_node_in_capture(struct ncclComm *comm, const struct hc_capture *capture)
 {
     const struct hc_nodes none = {0};
     if (comm->capture_id == capture->id && hc_handle_is(HC_NODE, comm->last_node))
@@ -30,7 +30,7 @@ static cudaGraphNode_t node_before(struct ncclComm *comm, const struct hc_captur
 cudaError_t hc_nccl_capture(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
 {
     const struct hc_capture *capture = stream->capture;
-    cudaGraphNode_t before = node_before(comm, capture);
+    cudaGraphNode_t before = last_node_in_capture(comm, capture);
     if (!before || !hc_nodes_add(&stream->frontier, before)) {
         hc_op_release(op);
         return cudaErrorMemoryAllocation;

@@ -9,7 +9,7 @@
 
 static struct ncclComm *comms;
 
-bool hc_comm_is(ncclComm_t comm)
+bool hc_comm_is_handle(ncclComm_t comm)
 {
     return hc_handle_is(HC_COMM, comm);
 }
@@ -46,7 +46,7 @@ void hc_comm_release(struct ncclComm *comm)
     free(comm);
 }
 
-void hc_comm_retire(struct ncclComm *comm, enum hc_comm_life life)
+void hc_comm_end(struct ncclComm *comm, enum hc_comm_life life)
 {
     __atomic_store_n(&comm->life, (int)life, __ATOMIC_RELEASE);
     hc_arena_set_state(comm->arena, comm->rank, life == HC_COMM_ABORTED ? HC_RANK_ABORTED : HC_RANK_LEFT);
@@ -75,19 +75,19 @@ void hc_comm_fail(struct ncclComm *comm, ncclResult_t code, const char *format, 
 static ncclResult_t failure_of(const struct ncclComm *comm)
 {
     int code = hc_arena_failure(comm->arena);
-    return code ? hc_nccl_error((ncclResult_t)code, "%s", hc_arena_failure_text(comm->arena)) : ncclSuccess;
+    return code ? hc_nccl_set_error((ncclResult_t)code, "%s", hc_arena_failure_text(comm->arena)) : ncclSuccess;
 }
 
 ncclResult_t hc_comm_check_devices(const struct ncclComm *comm)
 {
-    const struct hc_board *boards = comm->arena->boards;
+    const struct hc_nccl_board *boards = comm->arena->boards;
     for (int a = 0; a < comm->ranks; a++)
         for (int b = a + 1; b < comm->ranks; b++)
             if (boards[a].pid == boards[b].pid && boards[a].device == boards[b].device)
-                return hc_nccl_error(ncclInvalidUsage,
-                                     "ranks %d and %d of one process both use device %d; each needs its own, and "
-                                     "HOSTCUDA_DEVICES says how many there are",
-                                     a, b, boards[a].device);
+                return hc_nccl_set_error(ncclInvalidUsage,
+                                         "ranks %d and %d of one process both use device %d; each needs its own, and "
+                                         "HOSTCUDA_DEVICES says how many there are",
+                                         a, b, boards[a].device);
     return ncclSuccess;
 }
 
@@ -96,18 +96,18 @@ ncclResult_t hc_comm_state(const struct ncclComm *comm)
     ncclResult_t failure = failure_of(comm);
     if (failure)
         return failure;
-    return hc_arena_complete(comm->arena) ? hc_comm_check_devices(comm) : ncclInProgress;
+    return hc_arena_has_all_ranks(comm->arena) ? hc_comm_check_devices(comm) : ncclInProgress;
 }
 
-ncclResult_t hc_comm_check(ncclComm_t comm)
+ncclResult_t hc_comm_check_ready(ncclComm_t comm)
 {
-    if (!hc_comm_is(comm))
-        return hc_nccl_error(ncclInvalidArgument, "%s", comm ? "comm is not a communicator" : "comm is NULL");
+    if (!hc_comm_is_handle(comm))
+        return hc_nccl_set_error(ncclInvalidArgument, "%s", comm ? "comm is not a communicator" : "comm is NULL");
     ncclResult_t state = hc_comm_state(comm);
     if (state == ncclInProgress)
-        return hc_nccl_error(ncclInvalidArgument, "the communicator is used before all its ranks are there");
+        return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all its ranks are there");
     if (!state && comm->life != HC_COMM_OPEN)
-        return hc_nccl_error(ncclInvalidUsage, "the communicator was finalized");
+        return hc_nccl_set_error(ncclInvalidUsage, "the communicator was finalized");
     return state;
 }
 

@@ -35,19 +35,19 @@ struct ncclComm {
     bool told;      /* the warning about a long wait was printed */
 };
 
-bool hc_comm_is(ncclComm_t comm);
+bool hc_comm_is_handle(ncclComm_t comm);
 /* Takes over the arena's reference. Returns NULL, and does not take it over, if there is no memory. */
 struct ncclComm *hc_comm_make(struct hc_arena *arena, int rank, int device);
 /* Ends the program's handle and its reference; the other ranks see that the rank has left. */
-void hc_comm_retire(struct ncclComm *comm, enum hc_comm_life life);
+void hc_comm_end(struct ncclComm *comm, enum hc_comm_life life);
 void hc_comm_release(struct ncclComm *comm);
 /* Checks, before work is issued, that nothing has failed and all ranks have joined. */
-ncclResult_t hc_comm_check(ncclComm_t comm);
+ncclResult_t hc_comm_check_ready(ncclComm_t comm);
 /* Two ranks of one process on one device cannot run at the same time on a GPU, and NCCL refuses them. Here, each
  * process has its own devices. */
 ncclResult_t hc_comm_check_devices(const struct ncclComm *comm);
 /* Waits until all ranks have joined; releases the lock meanwhile. */
-ncclResult_t hc_comm_wait(struct ncclComm *comm);
+ncclResult_t hc_comm_wait_for_ranks(struct ncclComm *comm);
 ncclResult_t hc_comm_state(const struct ncclComm *comm); /* ncclInProgress: ranks are missing */
 
 /* Fails the communicator on all ranks with this sentence, unless it has failed before. */
@@ -58,14 +58,14 @@ bool hc_comm_failed(const struct ncclComm *comm);
 /* To be called repeatedly during a wait for the ranks in `on`, with the lock held; `in` is the call. Warns of a long
  * wait and fails the communicator after the timeout, naming the ranks. Returns false if it is too early to check
  * processes and deadlocks again. */
-bool hc_comm_waits(struct ncclComm *comm, uint64_t on, const char *in);
-void hc_comm_moved(struct ncclComm *comm);
+bool hc_comm_poll_wait(struct ncclComm *comm, uint64_t on, const char *in);
+void hc_comm_reset_wait(struct ncclComm *comm);
 /* Returns the first rank in `on` that has left or ended, and why; -1: none. */
-int hc_comm_gone(const struct ncclComm *comm, uint64_t on, const char **why);
+int hc_comm_find_gone_rank(const struct ncclComm *comm, uint64_t on, const char **why);
 
 /* Stores a sentence for ncclGetLastError and returns the code. */
-ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Returns the sentence that hc_nccl_error has stored. */
+ncclResult_t hc_nccl_set_error(ncclResult_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns the sentence that hc_nccl_set_error has stored. */
 const char *hc_nccl_last_error(void);
 /* Begins a call. Takes the lock, even if it returns an error. */
 ncclResult_t hc_nccl_begin(const char *call);
@@ -73,7 +73,7 @@ ncclResult_t hc_nccl_begin(const char *call);
 /* Groups keep errors and new communicators until the group ends. */
 bool hc_nccl_in_group(void);
 ncclResult_t hc_nccl_group_error(ncclResult_t code);
-ncclResult_t hc_nccl_group_joins(ncclComm_t *slot, struct ncclComm *comm);
+ncclResult_t hc_nccl_group_add_comm(ncclComm_t *slot, struct ncclComm *comm);
 #endif
 
 #endif

@@ -10,54 +10,55 @@
 
 /* ---- ending --------------------------------------------------------------------------------------------------- */
 
-static bool drained(const void *data)
+static bool is_drained(const void *data)
 {
-    return !hc_nccl_queued(data, UINT64_MAX);
+    return !hc_nccl_has_queued_op(data, UINT64_MAX);
 }
 
 /* Issued work runs first, together with the other ranks, unless it no longer can. The communicator may be aborted
  * meanwhile. */
-static ncclResult_t finalize(struct ncclComm *comm)
+static ncclResult_t finalize_comm(struct ncclComm *comm)
 {
     if (comm->life == HC_COMM_OPEN)
         comm->life = HC_COMM_FINALIZED;
-    return hc_run_until(drained, comm) ? hc_nccl_error(ncclInternalError, "queued work cannot run") : ncclSuccess;
+    return hc_run_until(is_drained, comm) ? hc_nccl_set_error(ncclInternalError, "queued work cannot run")
+                                          : ncclSuccess;
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     ncclResult_t result = hc_nccl_begin("ncclCommFinalize");
     if (!result)
-        result = hc_comm_check(comm);
+        result = hc_comm_check_ready(comm);
     if (!result) {
         comm->references++;
-        result = finalize(comm);
+        result = finalize_comm(comm);
         hc_comm_release(comm);
     }
     hc_unlock();
     return result;
 }
 
-static ncclResult_t destroy(struct ncclComm *comm)
+static ncclResult_t destroy_comm(struct ncclComm *comm)
 {
-    ncclResult_t result = finalize(comm);
+    ncclResult_t result = finalize_comm(comm);
     if (comm->life == HC_COMM_FINALIZED)
-        hc_comm_retire(comm, HC_COMM_DESTROYED);
+        hc_comm_end(comm, HC_COMM_DESTROYED);
     return result;
 }
 
-static ncclResult_t abort_now(struct ncclComm *comm)
+static ncclResult_t abort_comm(struct ncclComm *comm)
 {
-    hc_comm_retire(comm, HC_COMM_ABORTED);
-    hc_run_settle(); /* running work may still access the program's buffers */
+    hc_comm_end(comm, HC_COMM_ABORTED);
+    hc_run_wait_until_idle(); /* running work may still access the program's buffers */
     return ncclSuccess;
 }
 
 static ncclResult_t end_comm(const char *call, ncclComm_t comm, ncclResult_t (*how)(struct ncclComm *comm))
 {
     ncclResult_t result = hc_nccl_begin(call);
-    if (!result && comm && !hc_comm_is(comm))
-        result = hc_nccl_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
+    if (!result && comm && !hc_comm_is_handle(comm))
+        result = hc_nccl_set_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
     if (!result && comm) {
         comm->references++;
         result = how(comm);
@@ -69,21 +70,22 @@ static ncclResult_t end_comm(const char *call, ncclComm_t comm, ncclResult_t (*h
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
-    return end_comm("ncclCommDestroy", comm, destroy);
+    return end_comm("ncclCommDestroy", comm, destroy_comm);
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
-    return end_comm("ncclCommAbort", comm, abort_now);
+    return end_comm("ncclCommAbort", comm, abort_comm);
 }
 
 /* ---- queries -------------------------------------------------------------------------------------------------- */
 
-static ncclResult_t check_question(const char *call, ncclComm_t comm, const void *address)
+static ncclResult_t check_query(const char *call, ncclComm_t comm, const void *address)
 {
     if (!address)
-        return hc_nccl_error(ncclInvalidArgument, "%s: the address is NULL", call);
-    return hc_comm_is(comm) ? ncclSuccess : hc_nccl_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: the address is NULL", call);
+    return hc_comm_is_handle(comm) ? ncclSuccess
+                                   : hc_nccl_set_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
 }
 
 /* Polling runs queued work, as other queries do. */
@@ -91,11 +93,11 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
 {
     ncclResult_t result = hc_nccl_begin("ncclCommGetAsyncError");
     if (!result)
-        result = check_question("ncclCommGetAsyncError", comm, asyncError);
+        result = check_query("ncclCommGetAsyncError", comm, asyncError);
     if (!result) {
         comm->references++;
-        if (hc_nccl_queued(comm, UINT64_MAX))
-            hc_run_step();
+        if (hc_nccl_has_queued_op(comm, UINT64_MAX))
+            hc_run_at_query();
         *asyncError = hc_comm_state(comm);
         hc_comm_release(comm);
     }
@@ -107,7 +109,7 @@ static ncclResult_t get_comm_number(const char *call, ncclComm_t comm, int *addr
 {
     ncclResult_t result = hc_nccl_begin(call);
     if (!result)
-        result = check_question(call, comm, address);
+        result = check_query(call, comm, address);
     if (!result)
         memcpy(address, (const char *)comm + offset, sizeof *address);
     hc_unlock();
@@ -132,9 +134,9 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 /* Returns the sentence of the communicator's failure, or else this thread's last one. */
 const char *ncclGetLastError(ncclComm_t comm)
 {
-    hc_begin_unnamed();
-    if (hc_comm_is(comm) && hc_comm_failed(comm))
-        hc_nccl_error(ncclSuccess, "%s", hc_arena_failure_text(comm->arena));
+    hc_call_begin_uncounted();
+    if (hc_comm_is_handle(comm) && hc_comm_failed(comm))
+        hc_nccl_set_error(ncclSuccess, "%s", hc_arena_failure_text(comm->arena));
     hc_unlock();
     return hc_nccl_last_error();
 }

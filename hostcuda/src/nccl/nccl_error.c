@@ -9,7 +9,7 @@
 
 static _Thread_local char last_error[HC_FAILURE_BYTES];
 
-ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...)
+ncclResult_t hc_nccl_set_error(ncclResult_t code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -25,14 +25,14 @@ const char *hc_nccl_last_error(void)
 
 ncclResult_t hc_nccl_begin(const char *call)
 {
-    cudaError_t error = hc_begin_unnamed();
+    cudaError_t error = hc_call_begin_uncounted();
     if (error)
-        return hc_nccl_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error));
+        return hc_nccl_set_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error));
     if (!hc_fault_watching)
         return ncclSuccess;
-    struct hc_fault fault = hc_fault_call(call);
+    struct hc_fault fault = hc_fault_match_call(call);
     ncclResult_t injected = fault.any ? ncclUnhandledCudaError : (ncclResult_t)fault.code;
-    return injected ? hc_nccl_error(injected, "%s fails as HOSTCUDA_FAIL asks", call) : ncclSuccess;
+    return injected ? hc_nccl_set_error(injected, "%s fails as HOSTCUDA_FAIL asks", call) : ncclSuccess;
 }
 
 const char *ncclGetErrorString(ncclResult_t result)
@@ -53,7 +53,7 @@ const char *ncclGetErrorString(ncclResult_t result)
 ncclResult_t ncclGetVersion(int *version)
 {
     if (!version)
-        return hc_nccl_error(ncclInvalidArgument, "ncclGetVersion: version is NULL");
+        return hc_nccl_set_error(ncclInvalidArgument, "ncclGetVersion: version is NULL");
     *version = NCCL_VERSION_CODE;
     return ncclSuccess;
 }

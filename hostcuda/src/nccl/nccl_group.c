@@ -15,7 +15,7 @@ struct issue {
     struct hc_nccl_work work;
 };
 
-struct joining {
+struct new_comm {
     ncclComm_t *slot;
     struct ncclComm *comm;
 };
@@ -26,8 +26,8 @@ struct group {
     ncclResult_t error; /* the first error */
     struct issue *issues;
     size_t issue_count, issue_room;
-    struct joining *joinings;
-    size_t joining_count, joining_room;
+    struct new_comm *new_comms;
+    size_t new_comm_count, new_comm_room;
 };
 static _Thread_local struct group group;
 
@@ -43,16 +43,16 @@ ncclResult_t hc_nccl_group_error(ncclResult_t code)
     return code;
 }
 
-static ncclResult_t no_memory(void)
+static ncclResult_t report_no_memory(void)
 {
-    return hc_nccl_error(ncclSystemError, "no memory for a group of calls");
+    return hc_nccl_set_error(ncclSystemError, "no memory for a group of calls");
 }
 
 /* ---- streams -------------------------------------------------------------------------------------------------- */
 
-static ncclResult_t cuda_error(cudaError_t error)
+static ncclResult_t report_cuda_error(cudaError_t error)
 {
-    return error ? hc_nccl_error(ncclUnhandledCudaError, "stream: %s", cudaGetErrorString(error)) : ncclSuccess;
+    return error ? hc_nccl_set_error(ncclUnhandledCudaError, "stream: %s", cudaGetErrorString(error)) : ncclSuccess;
 }
 
 /* A default stream handle means the default stream of the communicator's device. */
@@ -70,7 +70,7 @@ static cudaError_t find_stream(struct issue *issue)
     return error;
 }
 
-static bool first_of_stream(const struct issue *issues, size_t index)
+static bool is_first_of_stream(const struct issue *issues, size_t index)
 {
     for (size_t i = 0; i < index; i++)
         if (issues[i].stream == issues[index].stream)
@@ -83,16 +83,17 @@ static ncclResult_t find_streams(struct issue *issues, size_t count)
     for (size_t i = 0; i < count; i++) {
         cudaError_t error = find_stream(&issues[i]);
         if (error)
-            return cuda_error(error);
+            return report_cuda_error(error);
         if (issues[i].stream->capture != issues[0].stream->capture)
-            return hc_nccl_error(ncclInvalidUsage, "a communicator's calls in one group are on streams of different "
-                                                   "captures, or some are captured and others are not");
+            return hc_nccl_set_error(ncclInvalidUsage,
+                                     "a communicator's calls in one group are on streams of different "
+                                     "captures, or some are captured and others are not");
     }
     return ncclSuccess;
 }
 
 /* Work issued to `then` from now on runs after all work issued to `first`. */
-static cudaError_t order(cudaStream_t first, cudaStream_t then)
+static cudaError_t order_streams(cudaStream_t first, cudaStream_t then)
 {
     if (first->capture)
         return hc_nodes_add_all(&then->frontier, &first->frontier) ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -110,19 +111,19 @@ static cudaError_t order(cudaStream_t first, cudaStream_t then)
 
 /* ---- one communicator's calls --------------------------------------------------------------------------------- */
 
-static struct hc_op *make_op(const struct issue *issues, size_t count)
+static struct hc_op *make_batch_op(const struct issue *issues, size_t count)
 {
     struct hc_nccl_batch *batch = hc_nccl_batch_make(issues[0].comm, count);
     if (!batch)
         return NULL;
     for (size_t i = 0; i < count; i++)
         batch->works[i] = issues[i].work;
-    struct hc_op *op = hc_nccl_op(batch);
+    struct hc_op *op = hc_nccl_make_op(batch);
     hc_nccl_batch_release(batch); /* the op has its own reference */
     return op;
 }
 
-static cudaError_t submit(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
+static cudaError_t submit_op(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
 {
     return stream->capture ? hc_nccl_capture(comm, stream, op) : hc_stream_submit(stream, op);
 }
@@ -131,29 +132,29 @@ static cudaError_t submit(struct ncclComm *comm, cudaStream_t stream, struct hc_
 static ncclResult_t issue_batch(struct issue *issues, size_t count)
 {
     struct ncclComm *comm = issues[0].comm;
-    ncclResult_t result = hc_comm_check(comm);
+    ncclResult_t result = hc_comm_check_ready(comm);
     if (!result)
         result = find_streams(issues, count);
     if (result)
         return result;
     cudaStream_t stream = issues[0].stream;
-    struct hc_op *op = make_op(issues, count);
+    struct hc_op *op = make_batch_op(issues, count);
     cudaError_t error = op ? cudaSuccess : cudaErrorMemoryAllocation;
     for (size_t i = 1; !error && i < count; i++)
-        if (first_of_stream(issues, i))
-            error = order(issues[i].stream, stream);
+        if (is_first_of_stream(issues, i))
+            error = order_streams(issues[i].stream, stream);
     if (error)
         hc_op_release(op);
     else
-        error = submit(comm, stream, op);
+        error = submit_op(comm, stream, op);
     for (size_t i = 1; !error && i < count; i++)
-        if (first_of_stream(issues, i))
-            error = order(stream, issues[i].stream);
-    return cuda_error(error);
+        if (is_first_of_stream(issues, i))
+            error = order_streams(stream, issues[i].stream);
+    return report_cuda_error(error);
 }
 
 /* Moves all calls of the first call's communicator to the front, in order of issue. Returns their number. */
-static size_t gather(struct issue *issues, size_t count)
+static size_t gather_calls(struct issue *issues, size_t count)
 {
     size_t front = 1;
     for (size_t i = 1; i < count; i++) {
@@ -170,7 +171,7 @@ static ncclResult_t issue_all(struct issue *issues, size_t count)
 {
     ncclResult_t result = ncclSuccess;
     while (count && !result) {
-        size_t taken = gather(issues, count);
+        size_t taken = gather_calls(issues, count);
         result = issue_batch(issues, taken);
         issues += taken;
         count -= taken;
@@ -179,55 +180,55 @@ static ncclResult_t issue_all(struct issue *issues, size_t count)
 }
 
 /* Issued at once, even in a group, and ordered only by its stream (measured, and in NCCL's enqueue.cc). */
-static ncclResult_t issue_alone(struct issue *issue)
+static ncclResult_t issue_one_rank(struct issue *issue)
 {
     cudaError_t error = find_stream(issue);
-    return cuda_error(error ? error : hc_nccl_alone(&issue->work, issue->stream));
+    return report_cuda_error(error ? error : hc_nccl_issue_one_rank(&issue->work, issue->stream));
 }
 
 ncclResult_t hc_nccl_issue(struct ncclComm *comm, const struct hc_nccl_work *work, cudaStream_t stream)
 {
     struct issue issue = {.comm = comm, .handle = stream, .work = *work};
-    if (comm->ranks == 1 && hc_nccl_collective(work->kind))
-        return issue_alone(&issue);
+    if (comm->ranks == 1 && hc_nccl_is_collective(work->kind))
+        return issue_one_rank(&issue);
     if (!group.depth)
         return issue_batch(&issue, 1);
     cudaError_t error = find_stream(&issue);
     if (error)
-        return cuda_error(error);
-    if (!hc_grow(&group.issues, &group.issue_room, group.issue_count + 1, sizeof issue))
-        return no_memory();
+        return report_cuda_error(error);
+    if (!hc_array_reserve(&group.issues, &group.issue_room, group.issue_count + 1, sizeof issue))
+        return report_no_memory();
     group.issues[group.issue_count++] = issue;
     return ncclSuccess;
 }
 
 /* ---- communicators -------------------------------------------------------------------------------------------- */
 
-ncclResult_t hc_nccl_group_joins(ncclComm_t *slot, struct ncclComm *comm)
+ncclResult_t hc_nccl_group_add_comm(ncclComm_t *slot, struct ncclComm *comm)
 {
-    if (!hc_grow(&group.joinings, &group.joining_room, group.joining_count + 1, sizeof *group.joinings))
-        return no_memory();
-    group.joinings[group.joining_count++] = (struct joining){slot, comm};
+    if (!hc_array_reserve(&group.new_comms, &group.new_comm_room, group.new_comm_count + 1, sizeof *group.new_comms))
+        return report_no_memory();
+    group.new_comms[group.new_comm_count++] = (struct new_comm){slot, comm};
     return ncclSuccess;
 }
 
-static ncclResult_t join_all(const struct joining *joinings, size_t count)
+static ncclResult_t join_comms(const struct new_comm *new_comms, size_t count)
 {
     ncclResult_t result = ncclSuccess;
     for (size_t i = 0; i < count && (!result || result == ncclInProgress); i++) {
-        struct ncclComm *comm = joinings[i].comm;
-        ncclResult_t joined = comm->blocking ? hc_comm_wait(comm) : hc_comm_state(comm);
+        struct ncclComm *comm = new_comms[i].comm;
+        ncclResult_t joined = comm->blocking ? hc_comm_wait_for_ranks(comm) : hc_comm_state(comm);
         if (joined)
             result = joined;
     }
     return result;
 }
 
-static void give_up(const struct joining *joinings, size_t count)
+static void abort_comms(const struct new_comm *new_comms, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        hc_comm_retire(joinings[i].comm, HC_COMM_ABORTED);
-        *joinings[i].slot = NULL;
+        hc_comm_end(new_comms[i].comm, HC_COMM_ABORTED);
+        *new_comms[i].slot = NULL;
     }
 }
 
@@ -245,21 +246,21 @@ static ncclResult_t end_group(const struct group *ended)
     if (ended->error)
         result = ended->error;
     if (!result)
-        result = join_all(ended->joinings, ended->joining_count);
+        result = join_comms(ended->new_comms, ended->new_comm_count);
     if (result && result != ncclInProgress)
-        give_up(ended->joinings, ended->joining_count);
+        abort_comms(ended->new_comms, ended->new_comm_count);
     if (!result)
         result = issue_all(ended->issues, ended->issue_count);
     hc_unlock();
     free(ended->issues);
-    free(ended->joinings);
+    free(ended->new_comms);
     return result;
 }
 
 ncclResult_t ncclGroupEnd(void)
 {
     if (!group.depth)
-        return hc_nccl_error(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+        return hc_nccl_set_error(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
     if (--group.depth)
         return ncclSuccess;
     const struct group ended = group;

@@ -22,14 +22,14 @@ static const size_t offsets[] = {0, sizeof(void *), 2 * sizeof(void *)};
 static const size_t sizes[] = {sizeof(void *), sizeof(void *), sizeof(size_t)};
 static const struct hostcuda_kernel_type mean_type = {run_mean, 3, offsets, sizes};
 
-static cudaError_t mean(const struct hc_nccl_work *work, size_t bytes, struct hc_op **op)
+static cudaError_t make_mean_op(const struct hc_nccl_work *work, size_t bytes, struct hc_op **op)
 {
     const dim3 one = {1, 1, 1};
     struct hc_nccl_work copy = *work;
     void *arguments[] = {&copy.receive, &copy.send, &bytes};
     struct hc_kernel *kernel =
-        hc_kernel_native((const void *)(uintptr_t)&run_mean, &mean_type, "hostcuda_nccl_one_rank");
-    *op = kernel ? hc_op_launch(kernel, one, one, 0, arguments) : NULL;
+        hc_kernel_register_native((const void *)(uintptr_t)&run_mean, &mean_type, "hostcuda_nccl_one_rank");
+    *op = kernel ? hc_op_make_launch(kernel, one, one, 0, arguments) : NULL;
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -38,15 +38,15 @@ static bool is_float(ncclDataType_t type)
     return type > ncclUint64; /* integers come first */
 }
 
-cudaError_t hc_nccl_alone(const struct hc_nccl_work *work, cudaStream_t stream)
+cudaError_t hc_nccl_issue_one_rank(const struct hc_nccl_work *work, cudaStream_t stream)
 {
     struct hc_op *op = NULL;
-    size_t bytes = work->count * hc_nccl_size(work->type);
-    bool is_mean = hc_nccl_reduces(work->kind) && work->op == ncclAvg && is_float(work->type);
+    size_t bytes = work->count * hc_nccl_type_bytes(work->type);
+    bool is_mean = hc_nccl_is_reduction(work->kind) && work->op == ncclAvg && is_float(work->type);
     if (!bytes || (!is_mean && work->send == work->receive))
         return cudaSuccess;
-    cudaError_t error =
-        is_mean ? mean(work, bytes, &op) : hc_op_from_1d(work->receive, work->send, bytes, cudaMemcpyDefault, &op);
+    cudaError_t error = is_mean ? make_mean_op(work, bytes, &op)
+                                : hc_op_from_copy_1d(work->receive, work->send, bytes, cudaMemcpyDefault, &op);
     return error ? error : hc_stream_submit(stream, op);
 }
 #endif

@@ -30,7 +30,7 @@ static const struct {
 };
 _Static_assert(sizeof types / sizeof types[0] == ncclNumTypes, "every data type has a size");
 
-size_t hc_nccl_size(int type)
+size_t hc_nccl_type_bytes(int type)
 {
     return type >= 0 && type < ncclNumTypes ? types[type].size : 0;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Returns 0 if there is no such type. */
-size_t hc_nccl_size(int type);
+size_t hc_nccl_type_bytes(int type);
 const char *hc_nccl_type_name(int type);
 const char *hc_nccl_op_name(int op);
 

@@ -38,10 +38,10 @@ static struct hc_nccl_batch *batch_of(void **arguments)
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
 /* Works that must run one after the other: all collectives, sends to the same rank, receives from the same rank. */
-static bool share_a_line(const struct hc_nccl_work *a, const struct hc_nccl_work *b)
+static bool must_run_in_order(const struct hc_nccl_work *a, const struct hc_nccl_work *b)
 {
-    if (hc_nccl_collective(a->kind))
-        return hc_nccl_collective(b->kind);
+    if (hc_nccl_is_collective(a->kind))
+        return hc_nccl_is_collective(b->kind);
     return a->kind == b->kind && a->root == b->root;
 }
 
@@ -51,7 +51,7 @@ static bool is_next(const struct hc_nccl_batch *batch, size_t index)
     if (hc_nccl_work_done(work))
         return false;
     for (size_t i = 0; i < index; i++)
-        if (share_a_line(&batch->works[i], work) && !hc_nccl_work_done(&batch->works[i]))
+        if (must_run_in_order(&batch->works[i], work) && !hc_nccl_work_done(&batch->works[i]))
             return false;
     return true;
 }
@@ -67,7 +67,7 @@ static void start_batch(struct hc_nccl_batch *batch, void **arguments)
     batch->comm->running = batch;
 }
 
-static void stop(struct hc_nccl_batch *batch)
+static void end_batch(struct hc_nccl_batch *batch)
 {
     batch->started = false;
     if (batch->comm->running == batch)
@@ -83,7 +83,7 @@ static bool run_transfers(struct hc_nccl_batch *batch)
         all = true;
         for (size_t i = 0; i < batch->count; i++) {
             while (is_next(batch, i) && hc_nccl_work_step(batch->comm, &batch->works[i])) {
-                hc_arena_moved(batch->comm->arena, batch->comm->rank);
+                hc_arena_record_progress(batch->comm->arena, batch->comm->rank);
                 moved = true;
             }
             all = all && hc_nccl_work_done(&batch->works[i]);
@@ -97,7 +97,7 @@ static int life_of(const struct ncclComm *comm)
     return __atomic_load_n(&comm->life, __ATOMIC_ACQUIRE);
 }
 
-static bool over(const struct ncclComm *comm)
+static bool has_ended(const struct ncclComm *comm)
 {
     return life_of(comm) == HC_COMM_ABORTED || hc_comm_failed(comm);
 }
@@ -115,17 +115,17 @@ static void run_batch(const void *function, void **arguments)
     }
     if (!batch->started)
         start_batch(batch, arguments);
-    if (over(batch->comm) || run_transfers(batch) || over(batch->comm))
-        stop(batch);
+    if (has_ended(batch->comm) || run_transfers(batch) || has_ended(batch->comm))
+        end_batch(batch);
     else
-        hc_kernel_continue();
+        hc_kernel_not_done();
 }
 
 /* ---- waiting -------------------------------------------------------------------------------------------------- */
 
 static bool has_op_of(const struct ncclComm *comm, const struct hc_op *op);
 
-bool hc_nccl_queued(const struct ncclComm *comm, uint64_t before)
+bool hc_nccl_has_queued_op(const struct ncclComm *comm, uint64_t before)
 {
     for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next) {
         for (const struct hc_item *item = stream->head; item && item->sequence < before; item = item->next) {
@@ -139,7 +139,7 @@ bool hc_nccl_queued(const struct ncclComm *comm, uint64_t before)
     return false;
 }
 
-static bool can_move(const struct hc_nccl_batch *batch)
+static bool can_progress(const struct hc_nccl_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         if (is_next(batch, i) && hc_nccl_work_can_step(batch->comm, &batch->works[i]))
@@ -148,7 +148,7 @@ static bool can_move(const struct hc_nccl_batch *batch)
 }
 
 /* Returns the ranks that the batch waits for, one bit each, and one of the calls. */
-static uint64_t waits_for(const struct hc_nccl_batch *batch, int *in)
+static uint64_t awaited_ranks(const struct hc_nccl_batch *batch, int *in)
 {
     uint64_t on = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -156,7 +156,7 @@ static uint64_t waits_for(const struct hc_nccl_batch *batch, int *in)
             continue;
         if (!on)
             *in = batch->works[i].kind;
-        on |= hc_nccl_work_waits_for(batch->comm, &batch->works[i]);
+        on |= hc_nccl_work_awaited_ranks(batch->comm, &batch->works[i]);
     }
     return on;
 }
@@ -179,50 +179,50 @@ static void wait_for_others(struct hc_nccl_batch *batch, uint64_t moves, uint64_
     struct ncclComm *comm = batch->comm;
     const char *why = NULL;
     int again = 0;
-    hc_arena_block(comm->arena, comm->rank, moves, on, in);
-    bool look = hc_comm_waits(comm, on, hc_nccl_kind_name(in));
-    int rank = hc_comm_gone(comm, on, &why);
+    hc_arena_record_wait(comm->arena, comm->rank, moves, on, in);
+    bool look = hc_comm_poll_wait(comm, on, hc_nccl_kind_name(in));
+    int rank = hc_comm_find_gone_rank(comm, on, &why);
     /* its last chunk may have arrived since */
-    if (rank >= 0 && !can_move(batch) && waits_for(batch, &again) >> rank & 1)
+    if (rank >= 0 && !can_progress(batch) && awaited_ranks(batch, &again) >> rank & 1)
         hc_comm_fail(comm, ncclRemoteError, "rank %d %s, and rank %d waits for it in %s", rank, why, comm->rank,
                      hc_nccl_kind_name(in));
-    uint64_t stuck = look ? hc_arena_deadlock(comm->arena, comm->rank) : 0;
+    uint64_t stuck = look ? hc_arena_find_deadlock(comm->arena, comm->rank) : 0;
     if (stuck)
         fail_deadlock(comm, stuck);
 }
 
 /* A communicator's ops run in order of issue on all ranks. */
-static bool ready(void **arguments, uint64_t sequence)
+static bool is_batch_ready(void **arguments, uint64_t sequence)
 {
     struct hc_nccl_batch *batch = batch_of(arguments);
     struct ncclComm *comm = batch->comm;
-    if (hc_nccl_queued(comm, sequence) || (comm->running && comm->running != batch))
+    if (hc_nccl_has_queued_op(comm, sequence) || (comm->running && comm->running != batch))
         return false;
     if (!batch->started || comm->life >= HC_COMM_DESTROYED || hc_comm_failed(comm))
         return true;
     /* in this order: a later move can only make the batch look less stuck than it is */
     int in = 0;
-    uint64_t moves = hc_arena_moves(comm->arena), on = waits_for(batch, &in);
-    if (can_move(batch)) {
-        hc_comm_moved(comm);
+    uint64_t moves = hc_arena_progress_count(comm->arena), on = awaited_ranks(batch, &in);
+    if (can_progress(batch)) {
+        hc_comm_reset_wait(comm);
         return true;
     }
     wait_for_others(batch, moves, on, in);
     return hc_comm_failed(comm);
 }
 
-static void skip(void **arguments)
+static void skip_batch(void **arguments)
 {
     struct hc_nccl_batch *batch = batch_of(arguments);
     if (batch->comm->life < HC_COMM_DESTROYED)
         hc_comm_fail(batch->comm, ncclUnhandledCudaError, "device %d of rank %d has failed", batch->comm->device,
                      batch->comm->rank);
-    stop(batch);
+    end_batch(batch);
 }
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-static void retain(void **arguments)
+static void retain_batch(void **arguments)
 {
     batch_of(arguments)->references++;
 }
@@ -236,7 +236,7 @@ static void release_batch(void **arguments)
 static const size_t offsets[] = {0, sizeof(void *), 2 * sizeof(void *)};
 static const size_t sizes[] = {sizeof(void *), sizeof(void *), sizeof(void *)};
 static const struct hostcuda_kernel_type batch_type = {run_batch, 3, offsets, sizes};
-static const struct hc_kernel_hooks hooks = {retain, release_batch, ready, skip};
+static const struct hc_kernel_hooks hooks = {retain_batch, release_batch, is_batch_ready, skip_batch};
 
 static bool has_op_of(const struct ncclComm *comm, const struct hc_op *op)
 {
@@ -244,14 +244,15 @@ static bool has_op_of(const struct ncclComm *comm, const struct hc_op *op)
            batch_of(op->launch.arguments)->comm == comm;
 }
 
-struct hc_op *hc_nccl_op(struct hc_nccl_batch *batch)
+struct hc_op *hc_nccl_make_op(struct hc_nccl_batch *batch)
 {
     const dim3 one = {1, 1, 1};
     void *arguments[] = {&batch, &batch->works[0].send, &batch->works[0].receive};
-    struct hc_kernel *kernel = hc_kernel_native((const void *)(uintptr_t)&run_batch, &batch_type, "hostcuda_nccl");
+    struct hc_kernel *kernel =
+        hc_kernel_register_native((const void *)(uintptr_t)&run_batch, &batch_type, "hostcuda_nccl");
     if (!kernel)
         return NULL;
     kernel->hooks = &hooks;
-    return hc_op_launch(kernel, one, one, 0, arguments);
+    return hc_op_make_launch(kernel, one, one, 0, arguments);
 }
 #endif

@@ -36,7 +36,7 @@ static uint64_t read_limit(void)
     return DEFAULT;
 }
 
-static uint64_t limit(void)
+static uint64_t wait_limit(void)
 {
     static uint64_t seconds;
     if (!seconds)
@@ -46,14 +46,14 @@ static uint64_t limit(void)
 
 /* ---- other processes ------------------------------------------------------------------------------------------ */
 
-static void look_for_ended(struct ncclComm *comm)
+static void find_ended_processes(struct ncclComm *comm)
 {
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (hc_arena_state(comm->arena, rank) == HC_RANK_JOINED && !hc_arena_alive(comm->arena, rank))
+        if (hc_arena_state(comm->arena, rank) == HC_RANK_JOINED && !hc_arena_rank_is_alive(comm->arena, rank))
             comm->ended |= (uint64_t)1 << rank;
 }
 
-int hc_comm_gone(const struct ncclComm *comm, uint64_t on, const char **why)
+int hc_comm_find_gone_rank(const struct ncclComm *comm, uint64_t on, const char **why)
 {
     for (int rank = 0; rank < comm->ranks; rank++) {
         enum hc_rank_state state = hc_arena_state(comm->arena, rank);
@@ -69,13 +69,13 @@ int hc_comm_gone(const struct ncclComm *comm, uint64_t on, const char **why)
 
 /* ---- time ----------------------------------------------------------------------------------------------------- */
 
-void hc_comm_moved(struct ncclComm *comm)
+void hc_comm_reset_wait(struct ncclComm *comm)
 {
     comm->waited = comm->polled = 0;
     comm->told = false;
 }
 
-static void say_who(const struct ncclComm *comm, uint64_t on, char *text, size_t room)
+static void list_ranks(const struct ncclComm *comm, uint64_t on, char *text, size_t room)
 {
     int used = 0;
     text[0] = 0;
@@ -87,13 +87,13 @@ static void say_who(const struct ncclComm *comm, uint64_t on, char *text, size_t
 
 static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
 {
-    enum { TELL = 10 };
+    enum { WARN_AFTER = 10 };
     char who[256];
     uint64_t seconds = comm->waited / SECOND;
-    if (seconds < limit() && (seconds < TELL || comm->told))
+    if (seconds < wait_limit() && (seconds < WARN_AFTER || comm->told))
         return;
-    say_who(comm, on, who, sizeof who);
-    if (seconds >= limit()) {
+    list_ranks(comm, on, who, sizeof who);
+    if (seconds >= wait_limit()) {
         hc_comm_fail(
             comm, ncclRemoteError,
             "rank %d has waited %llu s in %s for rank %s. On the host device a process runs its queued work only "
@@ -101,12 +101,12 @@ static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
             comm->rank, (unsigned long long)seconds, in, who);
     } else {
         fprintf(stderr, "hostcuda: rank %d waits in %s for rank %s; it gives up after %llu s\n", comm->rank, in, who,
-                (unsigned long long)limit());
+                (unsigned long long)wait_limit());
         comm->told = true;
     }
 }
 
-bool hc_comm_waits(struct ncclComm *comm, uint64_t on, const char *in)
+bool hc_comm_poll_wait(struct ncclComm *comm, uint64_t on, const char *in)
 {
     const uint64_t look_again = 20 * MILLISECOND, longest_poll = 100 * MILLISECOND;
     uint64_t now = nanoseconds(), passed = comm->polled ? now - comm->polled : 0;
@@ -117,13 +117,13 @@ bool hc_comm_waits(struct ncclComm *comm, uint64_t on, const char *in)
     if (now - comm->looked < look_again)
         return false;
     comm->looked = now;
-    look_for_ended(comm);
+    find_ended_processes(comm);
     return true;
 }
 
 /* ---- until all ranks are there -------------------------------------------------------------------------------- */
 
-static uint64_t missing(const struct ncclComm *comm)
+static uint64_t missing_ranks(const struct ncclComm *comm)
 {
     uint64_t ranks = 0;
     for (int rank = 0; rank < comm->ranks; rank++)
@@ -133,19 +133,19 @@ static uint64_t missing(const struct ncclComm *comm)
 }
 
 /* Queued work runs meanwhile: another rank may wait for it before it joins. */
-ncclResult_t hc_comm_wait(struct ncclComm *comm)
+ncclResult_t hc_comm_wait_for_ranks(struct ncclComm *comm)
 {
-    while (!hc_arena_complete(comm->arena) && !hc_comm_failed(comm)) {
+    while (!hc_arena_has_all_ranks(comm->arena) && !hc_comm_failed(comm)) {
         const char *why = NULL;
-        hc_comm_waits(comm, missing(comm), "ncclCommInitRank");
-        int rank = hc_comm_gone(comm, UINT64_MAX, &why);
-        if (rank >= 0 && !hc_arena_complete(comm->arena))
+        hc_comm_poll_wait(comm, missing_ranks(comm), "ncclCommInitRank");
+        int rank = hc_comm_find_gone_rank(comm, UINT64_MAX, &why);
+        if (rank >= 0 && !hc_arena_has_all_ranks(comm->arena))
             hc_comm_fail(comm, ncclRemoteError, "rank %d %s before all ranks were there", rank, why);
         else
-            hc_run_meanwhile();
+            hc_run_step_or_pause();
     }
-    hc_comm_moved(comm);
+    hc_comm_reset_wait(comm);
     /* later failures are reported by later calls */
-    return hc_arena_complete(comm->arena) ? hc_comm_check_devices(comm) : hc_comm_state(comm);
+    return hc_arena_has_all_ranks(comm->arena) ? hc_comm_check_devices(comm) : hc_comm_state(comm);
 }
 #endif

@@ -37,9 +37,9 @@ struct hc_nccl_batch {
 };
 
 const char *hc_nccl_kind_name(int kind);
-bool hc_nccl_reduces(int kind);
+bool hc_nccl_is_reduction(int kind);
 bool hc_nccl_has_root(int kind);
-bool hc_nccl_collective(int kind);
+bool hc_nccl_is_collective(int kind);
 
 /* A work is done when all of its rounds are published and read. To be called only for the first unfinished work of its
  * kind. */
@@ -49,18 +49,18 @@ bool hc_nccl_work_done(const struct hc_nccl_work *work);
 bool hc_nccl_work_step(struct ncclComm *comm, struct hc_nccl_work *work);
 bool hc_nccl_work_can_step(const struct ncclComm *comm, const struct hc_nccl_work *work);
 /* Returns the ranks that it waits for, one bit each. Meaningful only if it cannot step. */
-uint64_t hc_nccl_work_waits_for(const struct ncclComm *comm, const struct hc_nccl_work *work);
+uint64_t hc_nccl_work_awaited_ranks(const struct ncclComm *comm, const struct hc_nccl_work *work);
 
 /* Returns a batch with one reference; the op takes one more. NULL: no memory. */
 struct hc_nccl_batch *hc_nccl_batch_make(struct ncclComm *comm, size_t count);
 void hc_nccl_batch_release(struct hc_nccl_batch *batch);
-struct hc_op *hc_nccl_op(struct hc_nccl_batch *batch); /* NULL: no memory */
+struct hc_op *hc_nccl_make_op(struct hc_nccl_batch *batch); /* NULL: no memory */
 /* Captures the op as nodes. Takes over the reference, also on failure. */
 cudaError_t hc_nccl_capture(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op);
 /* Issues a collective of a communicator that has one rank. */
-cudaError_t hc_nccl_alone(const struct hc_nccl_work *work, cudaStream_t stream);
+cudaError_t hc_nccl_issue_one_rank(const struct hc_nccl_work *work, cudaStream_t stream);
 /* Whether an op of this communicator is queued in an item before this sequence number. */
-bool hc_nccl_queued(const struct ncclComm *comm, uint64_t before);
+bool hc_nccl_has_queued_op(const struct ncclComm *comm, uint64_t before);
 #endif
 
 #endif

@@ -34,7 +34,7 @@ static bool read_buffer(void **extra, struct buffer *buffer)
     return buffer->data && buffer->bytes;
 }
 
-cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
+cudaError_t hc_check_packed_params(const struct cudaKernelNodeParams *params)
 {
     struct buffer buffer;
     const struct hc_kernel *kernel = hc_kernel_find(params->func);
@@ -47,7 +47,7 @@ cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
 
 /* Stores what the program gets when it asks: the op's own copy of the buffer. The size comes first, as in CUDA
  * (measured). */
-static void keep_packed(struct hc_op *op, size_t bytes)
+static void store_packed_params(struct hc_op *op, size_t bytes)
 {
     op->launch.packed = true;
     op->launch.packed_bytes = bytes;
@@ -59,11 +59,12 @@ static void keep_packed(struct hc_op *op, size_t bytes)
 }
 
 /* The buffer may be too short: missing bytes are 0 (measured). */
-static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel, struct hc_op **op)
+static cudaError_t op_from_packed_params(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel,
+                                         struct hc_op **op)
 {
     size_t count = kernel->type->count;
     struct buffer buffer;
-    if (hc_check_buffer(params) || !read_buffer(params->extra, &buffer))
+    if (hc_check_packed_params(params) || !read_buffer(params->extra, &buffer))
         return cudaErrorInvalidValue;
     void **arguments = calloc(1, count * sizeof(*arguments) + hc_kernel_parameter_bytes(kernel));
     if (!arguments)
@@ -72,11 +73,11 @@ static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct
     memcpy(whole, buffer.data, buffer.bytes);
     for (size_t i = 0; i < count; i++)
         arguments[i] = whole + kernel->type->offsets[i];
-    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, arguments);
+    *op = hc_op_make_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, arguments);
     free(arguments);
     if (!*op)
         return cudaErrorMemoryAllocation;
-    keep_packed(*op, buffer.bytes);
+    store_packed_params(*op, buffer.bytes);
     return cudaSuccess;
 }
 
@@ -95,14 +96,14 @@ cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, 
     if (!params->func)
         return cudaErrorInvalidDeviceFunction; /* measured */
     struct hc_kernel *kernel = hc_kernel_find(params->func);
-    cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
+    cudaError_t error = hc_kernel_check_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
     if (error)
         return error;
     hc_kernel_name(kernel); /* looked up with the lock held, since messages need it later */
     if (has_buffer(params))
-        return from_packed(params, kernel, op);
+        return op_from_packed_params(params, kernel, op);
     if (!has_arguments(params, kernel->type->count))
         return cudaErrorInvalidValue;
-    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
+    *op = hc_op_make_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }

@@ -24,7 +24,7 @@ static void release_arguments(const struct hc_op *op)
     op->launch.kernel->hooks->release(op->launch.arguments);
 }
 
-struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
+struct hc_op *hc_op_make_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
 {
     size_t count = kernel->type->count;
     /* 15 more bytes: parameters may need an alignment of 16 behind the pointers */
@@ -43,7 +43,7 @@ struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size
     }
     if (kernel->hooks) {
         kernel->hooks->retain(op->launch.arguments);
-        op->give_back = release_arguments;
+        op->release_references = release_arguments;
     }
     return op;
 }
@@ -68,7 +68,7 @@ static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_
     }
 }
 
-struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
+struct hc_op *hc_op_make_copy(const struct hc_copy *copy, bool snapshot)
 {
     size_t slice = copy->width * copy->height;
     struct hc_op *op = hc_op_make(HC_OP_COPY, snapshot ? slice * (copy->depth > 1 ? copy->depth : 1) : 0);
@@ -88,7 +88,7 @@ struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
     return op;
 }
 
-struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
+struct hc_op *hc_op_make_fill(const struct cudaMemsetParams *fill)
 {
     struct hc_op *op = hc_op_make(HC_OP_FILL, 0);
     if (op)
@@ -96,7 +96,7 @@ struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
     return op;
 }
 
-struct hc_op *hc_op_host(cudaHostFn_t function, void *user)
+struct hc_op *hc_op_make_host(cudaHostFn_t function, void *user)
 {
     struct hc_op *op = hc_op_make(HC_OP_HOST, 0);
     if (op)
@@ -111,35 +111,35 @@ struct callback {
     cudaError_t error;
 };
 
-static void call_back(void *data)
+static void run_callback(void *data)
 {
     const struct callback *callback = data;
     callback->function(callback->stream, callback->error, callback->user);
 }
 
-bool hc_op_hears_errors(const struct hc_op *op)
+bool hc_op_runs_after_error(const struct hc_op *op)
 {
-    return op->kind == HC_OP_HOST && op->host.fn == call_back;
+    return op->kind == HC_OP_HOST && op->host.fn == run_callback;
 }
 
-void hc_op_tell(struct hc_op *op, cudaError_t error)
+void hc_op_set_error(struct hc_op *op, cudaError_t error)
 {
-    if (hc_op_hears_errors(op))
+    if (hc_op_runs_after_error(op))
         ((struct callback *)op->host.userData)->error = error;
 }
 
-struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
+struct hc_op *hc_op_make_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
 {
     struct hc_op *op = hc_op_make(HC_OP_HOST, sizeof(struct callback));
     if (op) {
         const struct callback contents = {callback, stream, user, cudaSuccess};
         memcpy(op->storage, &contents, sizeof contents);
-        op->host = (struct cudaHostNodeParams){call_back, op->storage};
+        op->host = (struct cudaHostNodeParams){run_callback, op->storage};
     }
     return op;
 }
 
-struct hc_op *hc_op_empty(void)
+struct hc_op *hc_op_make_empty(void)
 {
     return hc_op_make(HC_OP_EMPTY, 0);
 }
@@ -154,18 +154,18 @@ static struct hc_op *make_memory_op(enum hc_op_kind kind, struct hc_block *block
     struct hc_op *op = hc_op_make(kind, storage_bytes);
     if (op) {
         op->block = block;
-        op->give_back = release_block;
+        op->release_references = release_block;
         hc_block_retain(block);
     }
     return op;
 }
 
-struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
+struct hc_op *hc_op_make_memory(enum hc_op_kind kind, struct hc_block *block)
 {
     return make_memory_op(kind, block, 0);
 }
 
-struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count)
+struct hc_op *hc_op_make_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count)
 {
     struct hc_op *op = make_memory_op(HC_OP_ALLOC, block, count * sizeof *access);
     if (op)
@@ -185,8 +185,8 @@ void hc_op_release(struct hc_op *op)
 {
     if (!op || --op->references)
         return;
-    if (op->give_back)
-        op->give_back(op);
+    if (op->release_references)
+        op->release_references(op);
     free(op);
 }
 
@@ -236,25 +236,25 @@ static cudaError_t run_fill(const struct hc_op *op)
     return cudaSuccess;
 }
 
-static void run_host(const struct cudaHostNodeParams *host)
+static void run_host_function(const struct cudaHostNodeParams *host)
 {
     struct hc_thread *thread = hc_thread();
-    const struct hc_inside around = thread->inside;
-    thread->inside = (struct hc_inside){.host_function = true}; /* API calls are not permitted there */
+    const struct hc_call_state around = thread->inside;
+    thread->inside = (struct hc_call_state){.host_function = true}; /* API calls are not permitted there */
     host->fn(host->userData);
-    hc_division_look_again();
+    hc_division_recheck_handler();
     thread->inside = around;
 }
 
 /* Needs the lock: other threads allocate and free memory meanwhile. */
-static void set_live(const struct hc_op *op)
+static void set_block_live(const struct hc_op *op)
 {
     hc_lock();
     hc_backing_set_live(op->block->base, op->kind == HC_OP_ALLOC);
     hc_unlock();
 }
 
-static cudaError_t run_unfenced(const void *data)
+static cudaError_t run_op(const void *data)
 {
     const struct hc_op *op = data;
     switch (op->kind) {
@@ -263,13 +263,13 @@ static cudaError_t run_unfenced(const void *data)
                              op->launch.arguments);
     case HC_OP_COPY: copy_rows(&op->copy, op->copy.from, op->copy.from_pitch); break;
     case HC_OP_FILL: return run_fill(op);
-    case HC_OP_HOST: run_host(&op->host); break;
+    case HC_OP_HOST: run_host_function(&op->host); break;
     case HC_OP_EMPTY:
     case HC_OP_RECORD:
     case HC_OP_WAIT:
     case HC_OP_CHILD: break;
     case HC_OP_ALLOC:
-    case HC_OP_FREE: set_live(op); break;
+    case HC_OP_FREE: set_block_live(op); break;
     }
     return cudaSuccess;
 }
@@ -282,7 +282,7 @@ static const char *op_name(const struct hc_op *op, char *text, size_t bytes)
         return "a memset";
     if (op->kind != HC_OP_KERNEL)
         return "device work";
-    snprintf(text, bytes, "kernel %s", hc_kernel_known_name(op->launch.kernel));
+    snprintf(text, bytes, "kernel %s", hc_kernel_name_unlocked(op->launch.kernel));
     return text;
 }
 
@@ -290,25 +290,25 @@ cudaError_t hc_op_run(const struct hc_op *op)
 {
     char name[300];
     if (!(hc_memory_modes & HC_FENCE))
-        return run_unfenced(op);
-    hc_fence_install();
+        return run_op(op);
+    hc_fence_install_handler();
     /* a host function may not access device memory */
-    return op->kind == HC_OP_HOST ? run_unfenced(op) : hc_fence_run(run_unfenced, op, op_name(op, name, sizeof name));
+    return op->kind == HC_OP_HOST ? run_op(op) : hc_fence_run(run_op, op, op_name(op, name, sizeof name));
 }
 
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence)
 {
-    return !hc_op_waits(op) || op->launch.kernel->hooks->ready(op->launch.arguments, sequence);
+    return !hc_op_may_wait(op) || op->launch.kernel->hooks->ready(op->launch.arguments, sequence);
 }
 
-bool hc_op_waits(const struct hc_op *op)
+bool hc_op_may_wait(const struct hc_op *op)
 {
     return op->kind == HC_OP_KERNEL && op->launch.kernel->hooks;
 }
 
 void hc_op_skip(const struct hc_op *op)
 {
-    if (hc_op_waits(op))
+    if (hc_op_may_wait(op))
         op->launch.kernel->hooks->skip(op->launch.arguments);
 }
 

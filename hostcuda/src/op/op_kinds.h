@@ -24,8 +24,8 @@ enum hc_op_kind {
 struct hc_op {
     unsigned references;
     enum hc_op_kind kind;
-    bool unchecked;                            /* a captured fill of memory that did not exist then */
-    void (*give_back)(const struct hc_op *op); /* releases what the op refers to; NULL: nothing */
+    bool unchecked;                                     /* a captured fill of memory that did not exist then */
+    void (*release_references)(const struct hc_op *op); /* releases what the op refers to; NULL: nothing */
     union {
         struct {
             struct hc_kernel *kernel;
@@ -51,26 +51,26 @@ struct hc_op {
 
 /* Each returns an op with one reference; NULL: no memory. hc_op_make leaves the contents to the caller. */
 struct hc_op *hc_op_make(enum hc_op_kind kind, size_t storage_bytes);
-struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
-struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot);
-struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill);
-struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
-struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
-struct hc_op *hc_op_empty(void);
-struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
+struct hc_op *hc_op_make_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
+struct hc_op *hc_op_make_copy(const struct hc_copy *copy, bool snapshot);
+struct hc_op *hc_op_make_fill(const struct cudaMemsetParams *fill);
+struct hc_op *hc_op_make_host(cudaHostFn_t function, void *user);
+struct hc_op *hc_op_make_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
+struct hc_op *hc_op_make_empty(void);
+struct hc_op *hc_op_make_memory(enum hc_op_kind kind, struct hc_block *block);
 /* Makes the op of an allocation node, with a copy of its access descriptors. */
-struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count);
+struct hc_op *hc_op_make_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count);
 
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);
 
-/* hc_op_waits: whether the op may have to wait for other threads and processes. hc_op_ready: whether it can run now, in
- * the item with that sequence number. */
-bool hc_op_waits(const struct hc_op *op);
+/* hc_op_may_wait: whether the op may have to wait for other threads and processes. hc_op_ready: whether it can run now,
+ * in the item with that sequence number. */
+bool hc_op_may_wait(const struct hc_op *op);
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence);
 /* Whether the op runs even after an error, and receives the error. Not to be called while it runs. */
-bool hc_op_hears_errors(const struct hc_op *op);
-void hc_op_tell(struct hc_op *op, cudaError_t error);
+bool hc_op_runs_after_error(const struct hc_op *op);
+void hc_op_set_error(struct hc_op *op, cudaError_t error);
 /* Tells the op that it will not run, because of an error. */
 void hc_op_skip(const struct hc_op *op);
 /* Does the op's work, without the lock. cudaErrorNotReady: it has to run again when it is ready. */

@@ -4,14 +4,14 @@
 
 #include "hostcuda/src/op/op_kinds.h"
 
-cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
-cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);
+cudaError_t hc_op_from_copy_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
+cudaError_t hc_op_from_copy_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);
 cudaError_t hc_op_from_fill(const struct cudaMemsetParams *params, struct hc_op **op);
 cudaError_t hc_op_from_host(const struct cudaHostNodeParams *params, struct hc_op **op);
 
 /* Returns a launch's error for parameters that come as one buffer; Success if they do not. A node turns any error into
  * InvalidValue (measured). */
-cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
+cudaError_t hc_check_packed_params(const struct cudaKernelNodeParams *params);
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
 
 #endif

@@ -11,19 +11,19 @@ static bool is_too_large(const struct cudaPitchedPtr *box, struct cudaExtent ext
            __builtin_mul_overflow(slice, extent.depth, &end) || __builtin_add_overflow((uintptr_t)box->ptr, end, &end);
 }
 
-static bool is_nothing(struct cudaExtent extent)
+static bool is_empty_box(struct cudaExtent extent)
 {
     return !extent.width || !extent.height || !extent.depth;
 }
 
 /* Whether more rows are filled than a slice has, or more bytes than a row. */
-static bool is_wrong(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+static bool is_invalid_box(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
-    return is_too_large(box, extent) || (!is_nothing(extent) && extent.height > box->ysize);
+    return is_too_large(box, extent) || (!is_empty_box(extent) && extent.height > box->ysize);
 }
 
 /* If all bytes of the slices are filled, they count as one slice that has all rows (measured). */
-static struct cudaExtent joined(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+static struct cudaExtent join_slices(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     bool whole = extent.width == box->pitch && extent.height == box->ysize;
     return whole ? (struct cudaExtent){extent.width, extent.height * extent.depth, 1} : extent;
@@ -40,9 +40,9 @@ static struct cudaMemsetParams slice_of(const struct cudaPitchedPtr *box, int va
 static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, cudaStream_t stream,
                             bool wait)
 {
-    cudaError_t error = is_wrong(box, extent) ? cudaErrorInvalidValue : cudaSuccess;
-    const struct cudaExtent slices = joined(box, extent);
-    size_t count = is_nothing(slices) ? 1 : slices.depth;
+    cudaError_t error = is_invalid_box(box, extent) ? cudaErrorInvalidValue : cudaSuccess;
+    const struct cudaExtent slices = join_slices(box, extent);
+    size_t count = is_empty_box(slices) ? 1 : slices.depth;
     for (size_t i = 0; !error && i < count; i++) {
         const struct cudaMemsetParams slice = slice_of(box, value, slices, i);
         error = hc_fill_memory(&slice, stream, wait);
@@ -66,19 +66,20 @@ static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct 
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
 {
-    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaExtent slices = join_slices(&pitchedDevPtr, extent);
     const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
-    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent), FILL_OTHERS(cuMemsetD2D8, (ROWS(slice))),
-                    cuMemsetD2D8, ROWS(first));
+    HC_THROUGH_DRIVER_THEN(extent.depth && !is_invalid_box(&pitchedDevPtr, extent),
+                           FILL_OTHERS(cuMemsetD2D8, (ROWS(slice))), cuMemsetD2D8, ROWS(first));
     HC_CALL(fill_box(&pitchedDevPtr, value, extent, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent,
                               cudaStream_t stream)
 {
-    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaExtent slices = join_slices(&pitchedDevPtr, extent);
     const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
-    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent),
-                    FILL_OTHERS(cuMemsetD2D8Async, (ROWS(slice), stream)), cuMemsetD2D8Async, ROWS(first), stream);
+    HC_THROUGH_DRIVER_THEN(extent.depth && !is_invalid_box(&pitchedDevPtr, extent),
+                           FILL_OTHERS(cuMemsetD2D8Async, (ROWS(slice), stream)), cuMemsetD2D8Async, ROWS(first),
+                           stream);
     HC_CALL(fill_box(&pitchedDevPtr, value, extent, stream, false));
 }

@@ -11,7 +11,7 @@ static bool is_device(int device)
     return device >= 0 && device < hc_device_count();
 }
 
-static cudaError_t can_access(int *answer, int device, int peer)
+static cudaError_t can_access_peer(int *answer, int device, int peer)
 {
     if (!answer)
         return cudaErrorInvalidValue;
@@ -23,11 +23,11 @@ static cudaError_t can_access(int *answer, int device, int peer)
 
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {
-    HC_THROUGH(cuDeviceCanAccessPeer, canAccessPeer, device, peerDevice);
-    HC_CALL(can_access(canAccessPeer, device, peerDevice));
+    HC_THROUGH_DRIVER(cuDeviceCanAccessPeer, canAccessPeer, device, peerDevice);
+    HC_CALL(can_access_peer(canAccessPeer, device, peerDevice));
 }
 
-static cudaError_t set_access(int peer, unsigned flags, bool on)
+static cudaError_t set_peer_access(int peer, unsigned flags, bool on)
 {
     int device = hc_thread()->device;
     if (flags)
@@ -45,17 +45,17 @@ static cudaError_t set_access(int peer, unsigned flags, bool on)
 
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
 {
-    HC_THROUGH_IF(is_device(peerDevice), cuCtxEnablePeerAccess, hc_driver_context_of(peerDevice), flags);
-    HC_CALL(set_access(peerDevice, flags, true));
+    HC_THROUGH_DRIVER_IF(is_device(peerDevice), cuCtxEnablePeerAccess, hc_context_of_device(peerDevice), flags);
+    HC_CALL(set_peer_access(peerDevice, flags, true));
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
 {
-    HC_THROUGH_IF(is_device(peerDevice), cuCtxDisablePeerAccess, hc_driver_context_of(peerDevice));
-    HC_CALL(set_access(peerDevice, 0, false));
+    HC_THROUGH_DRIVER_IF(is_device(peerDevice), cuCtxDisablePeerAccess, hc_context_of_device(peerDevice));
+    HC_CALL(set_peer_access(peerDevice, 0, false));
 }
 
-static cudaError_t get_attribute(int *value, enum cudaDeviceP2PAttr attr, int from, int to)
+static cudaError_t get_peer_attribute(int *value, enum cudaDeviceP2PAttr attr, int from, int to)
 {
     if (!value)
         return cudaErrorInvalidValue;
@@ -69,8 +69,8 @@ static cudaError_t get_attribute(int *value, enum cudaDeviceP2PAttr attr, int fr
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice)
 {
-    HC_THROUGH(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice);
-    HC_CALL(get_attribute(value, attr, srcDevice, dstDevice));
+    HC_THROUGH_DRIVER(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice);
+    HC_CALL(get_peer_attribute(value, attr, srcDevice, dstDevice));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
@@ -93,8 +93,8 @@ static cudaError_t check_pair(int to, int from)
 
 cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
 {
-    HC_THROUGH_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeer, HC_ADDRESS(dst), hc_driver_context_of(dstDevice),
-                  HC_ADDRESS(src), hc_driver_context_of(srcDevice), count);
+    HC_THROUGH_DRIVER_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeer, HC_ADDRESS(dst),
+                         hc_context_of_device(dstDevice), HC_ADDRESS(src), hc_context_of_device(srcDevice), count);
     const struct hc_copy copy = peer_copy(dst, src, count);
     HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_sync(&copy));
 }
@@ -106,15 +106,16 @@ static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
     cudaError_t error = copy->width ? hc_stream_for_work(handle, &stream) : cudaSuccess;
     if (error || !copy->width)
         return error;
-    error = hc_capture_check_question(stream);
+    error = hc_capture_check_query(stream);
     return error ? error : hc_copy_async(copy, handle);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
                                 cudaStream_t stream)
 {
-    HC_THROUGH_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeerAsync, HC_ADDRESS(dst),
-                  hc_driver_context_of(dstDevice), HC_ADDRESS(src), hc_driver_context_of(srcDevice), count, stream);
+    HC_THROUGH_DRIVER_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeerAsync, HC_ADDRESS(dst),
+                         hc_context_of_device(dstDevice), HC_ADDRESS(src), hc_context_of_device(srcDevice), count,
+                         stream);
     const struct hc_copy copy = peer_copy(dst, src, count);
     HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), copy_async(&copy, stream));
 }

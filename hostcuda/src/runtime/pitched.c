@@ -21,12 +21,12 @@ static cudaError_t allocate_rows(void **address, size_t *pitch, size_t width, si
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
     if (height > SIZE_MAX / *pitch)
         return cudaErrorMemoryAllocation;
-    return hc_allocate(address, *pitch * height, HC_MEMORY_DEVICE);
+    return hc_block_allocate(address, *pitch * height, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
 {
-    HC_THROUGH_IF(width && height, cuMemAllocPitch, HC_SAME_AS(CUdeviceptr *, devPtr), pitch, width, height, 4);
+    HC_THROUGH_DRIVER_IF(width && height, cuMemAllocPitch, HC_SAME_AS(CUdeviceptr *, devPtr), pitch, width, height, 4);
     HC_CALL(allocate_rows(devPtr, pitch, width, height));
 }
 
@@ -52,9 +52,9 @@ static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent ex
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
     if (pitchedDevPtr)
-        HC_THROUGH_THEN(extent.width && rows_of(extent),
-                        (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height), cuMemAllocPitch,
-                        HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch, extent.width,
-                        rows_of(extent), 4);
+        HC_THROUGH_DRIVER_THEN(extent.width && rows_of(extent),
+                               (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height),
+                               cuMemAllocPitch, HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch,
+                               extent.width, rows_of(extent), 4);
     HC_CALL(allocate_box(pitchedDevPtr, extent));
 }

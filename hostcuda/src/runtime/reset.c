@@ -22,14 +22,14 @@ static void find_owned(struct hc_block *block, const void *data)
     bool pooled = block->pool && !block->graphs;
     bool owned = (!block->borrowed || block->kind == HC_MEMORY_PINNED) && !pooled;
     if (block->device == found->device && block->live && owned &&
-        hc_grow(&found->blocks, &found->capacity, found->count + 1, sizeof(*found->blocks)))
+        hc_array_reserve(&found->blocks, &found->capacity, found->count + 1, sizeof(*found->blocks)))
         found->blocks[found->count++] = block;
 }
 
-static void free_memory(int device)
+static void free_device_memory(int device)
 {
     struct found found = {.device = device};
-    hc_block_each(find_owned, &found);
+    hc_block_visit_all(find_owned, &found);
     for (size_t i = 0; i < found.count; i++) {
         found.blocks[i]->live = false;
         hc_block_release(found.blocks[i]);
@@ -44,7 +44,7 @@ cudaError_t hc_device_reset(int device)
     if (error)
         return error;
     error = hc_run_device(device);
-    free_memory(device);
+    free_device_memory(device);
     hc_pool_reset(device);
     state->flags = HC_DEVICE_FLAGS;
     for (int i = 0; i < HC_DEVICES_MAX; i++)
@@ -54,11 +54,11 @@ cudaError_t hc_device_reset(int device)
 
 cudaError_t cudaDeviceReset(void)
 {
-    HC_THROUGH(cuDevicePrimaryCtxReset, hc_thread()->device);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuDevicePrimaryCtxReset, hc_thread()->device);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
         error = hc_device_reset(hc_thread()->device);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* ---- flags ------------------------------------------------------------------------------------------------------- */
@@ -66,12 +66,12 @@ cudaError_t cudaDeviceReset(void)
 /* The flag for mapped host memory is always set. */
 cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !flags)
         error = cudaErrorInvalidValue;
     if (!error)
         *flags = hc_device(hc_thread()->device)->flags | cudaDeviceMapHost;
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t hc_device_set_flags(int device, unsigned flags)
@@ -86,8 +86,8 @@ cudaError_t hc_device_set_flags(int device, unsigned flags)
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
         error = hc_device_set_flags(hc_thread()->device, flags);
-    return hc_end(error);
+    return hc_call_end(error);
 }

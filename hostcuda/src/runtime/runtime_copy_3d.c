@@ -7,25 +7,25 @@
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
     CUDA_MEMCPY3D driver;
-    HC_THROUGH_IF(hc_driver_copy(p, &driver), cuMemcpy3DAsync, &driver, stream);
+    HC_THROUGH_DRIVER_IF(hc_copy_3d_to_driver(p, &driver), cuMemcpy3DAsync, &driver, stream);
     struct hc_copy copy;
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = hc_copy_from_3d(p, &copy);
     if (!error && copy.depth)
         error = hc_copy_async(&copy, stream);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
 {
     CUDA_MEMCPY3D driver;
-    HC_THROUGH_IF(hc_driver_copy(p, &driver), cuMemcpy3D, &driver);
+    HC_THROUGH_DRIVER_IF(hc_copy_3d_to_driver(p, &driver), cuMemcpy3D, &driver);
     struct hc_copy copy;
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = hc_copy_from_3d(p, &copy);
     if (!error && copy.depth)
         error = hc_copy_sync(&copy);
-    return hc_end(error);
+    return hc_call_end(error);
 }

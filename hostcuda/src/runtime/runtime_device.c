@@ -13,69 +13,69 @@
 
 enum { CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
 
-static cudaError_t tell_version(const char *name, int version, int *answer)
+static cudaError_t get_version(const char *name, int version, int *answer)
 {
-    cudaError_t error = hc_begin_permitted_as(name, true);
+    cudaError_t error = hc_call_begin_in_host_function_as(name, true);
     if (!error && !answer)
         error = cudaErrorInvalidValue;
     if (!error)
         *answer = version;
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-    return tell_version(__func__, CUDART_VERSION, runtimeVersion);
+    return get_version(__func__, CUDART_VERSION, runtimeVersion);
 }
 
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-    return tell_version(__func__, HC_DRIVER_VERSION, driverVersion);
+    return get_version(__func__, HC_DRIVER_VERSION, driverVersion);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    HC_THROUGH(cuDeviceGetCount, count);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuDeviceGetCount, count);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !count)
         error = cudaErrorInvalidValue;
     if (!error)
         *count = hc_device_count();
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !device)
         error = cudaErrorInvalidValue;
     if (!error)
         *device = hc_thread()->device;
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && (device < 0 || device >= hc_device_count()))
         error = cudaErrorInvalidDevice;
     if (!error) {
         hc_thread()->device = device;
         error = hc_device(device)->sticky;
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    HC_THROUGH(cuCtxSynchronize, );
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuCtxSynchronize, );
+    cudaError_t error = hc_call_begin();
     int device = hc_thread()->device;
     if (!error)
         error = hc_capture_check_device_wait(device);
     if (!error)
         error = hc_run_device(device);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* ---- properties ---------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->totalConstMem = 65536;
     prop->major = CAPABILITY_MAJOR;
     prop->minor = CAPABILITY_MINOR;
-    prop->multiProcessorCount = hc_multiprocessors();
+    prop->multiProcessorCount = hc_multiprocessor_count();
     prop->maxThreadsPerMultiProcessor = 2048;
     prop->maxBlocksPerMultiProcessor = 32;
     prop->memoryBusWidth = 64;
@@ -128,14 +128,14 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !prop)
         error = cudaErrorInvalidValue;
     if (!error && (device < 0 || device >= hc_device_count()))
         error = cudaErrorInvalidDevice;
     if (!error)
         fill_properties(prop, device);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* Attributes without a property. Device clocks count nanoseconds here (clock64), so they have a billion ticks a second.
@@ -188,7 +188,7 @@ static const struct {
     {cudaDevAttrPageableMemoryAccess, 0},
 };
 
-static cudaError_t fixed_attribute(int *value, enum cudaDeviceAttr attr)
+static cudaError_t get_fixed_attribute(int *value, enum cudaDeviceAttr attr)
 {
     for (size_t i = 0; i < sizeof fixed_attributes / sizeof *fixed_attributes; i++) {
         if (fixed_attributes[i].attr != attr)
@@ -200,7 +200,7 @@ static cudaError_t fixed_attribute(int *value, enum cudaDeviceAttr attr)
     return cudaErrorInvalidValue;
 }
 
-static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
+static cudaError_t get_device_attribute(int *value, enum cudaDeviceAttr attr, int device)
 {
     struct cudaDeviceProp prop;
     fill_properties(&prop, device);
@@ -228,20 +228,20 @@ static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
     case cudaDevAttrCanMapHostMemory: *value = prop.canMapHostMemory; break;
     case cudaDevAttrStreamPrioritiesSupported: *value = prop.streamPrioritiesSupported; break;
     case cudaDevAttrMemoryPoolsSupported: *value = prop.memoryPoolsSupported; break;
-    default: return fixed_attribute(value, attr);
+    default: return get_fixed_attribute(value, attr);
     }
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
-    HC_THROUGH(cuDeviceGetAttribute, value, (CUdevice_attribute)attr, device);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuDeviceGetAttribute, value, (CUdevice_attribute)attr, device);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !value)
         error = cudaErrorInvalidValue;
     if (!error && (device < 0 || device >= hc_device_count()))
         error = cudaErrorInvalidDevice;
     if (!error)
-        error = attribute(value, attr, device);
-    return hc_end(error);
+        error = get_device_attribute(value, attr, device);
+    return hc_call_end(error);
 }

@@ -24,9 +24,9 @@ const char *cudaGetErrorString(cudaError_t error)
 /* clang-format on */
 
 /* The device's sticky error, or else the thread's last error. */
-static cudaError_t last_error(bool clear)
+static cudaError_t get_last_error(bool clear)
 {
-    cudaError_t start = hc_begin_unnamed();
+    cudaError_t start = hc_call_begin_uncounted();
     struct hc_thread *thread = hc_thread();
     cudaError_t sticky = start ? cudaSuccess : hc_device(thread->device)->sticky;
     bool own = !thread->inside.forward; /* otherwise libcuda asks on behalf of a call of the program */
@@ -39,10 +39,10 @@ static cudaError_t last_error(bool clear)
 
 cudaError_t cudaGetLastError(void)
 {
-    return last_error(true);
+    return get_last_error(true);
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-    return last_error(false);
+    return get_last_error(false);
 }

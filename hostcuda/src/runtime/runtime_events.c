@@ -28,27 +28,27 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned flags)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
-    HC_THROUGH(cuEventCreate, event, flags);
+    HC_THROUGH_DRIVER(cuEventCreate, event, flags);
     HC_CALL(create_event(event, flags));
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    HC_THROUGH(cuEventCreate, event, CU_EVENT_DEFAULT);
+    HC_THROUGH_DRIVER(cuEventCreate, event, CU_EVENT_DEFAULT);
     HC_CALL(create_event(event, cudaEventDefault));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    HC_THROUGH(cuEventDestroy, event);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuEventDestroy, event);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error && !hc_handle_is(HC_EVENT, event))
         error = cudaErrorInvalidResourceHandle;
     if (!error) {
         hc_handle_remove(event);
         hc_event_release(event);
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* ---- record -------------------------------------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 static cudaError_t record_in_capture(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
     if (flags & cudaEventRecordExternal) {
-        struct hc_op *op = hc_op_event(HC_OP_RECORD, event);
-        return op ? hc_capture_add(stream, op) : cudaErrorMemoryAllocation;
+        struct hc_op *op = hc_op_make_event(HC_OP_RECORD, event);
+        return op ? hc_capture_add_op(stream, op) : cudaErrorMemoryAllocation;
     }
     if (!hc_nodes_assign(&event->nodes, &stream->frontier))
         return cudaErrorMemoryAllocation;
@@ -68,10 +68,10 @@ static cudaError_t record_in_capture(cudaEvent_t event, cudaStream_t stream, uns
 }
 
 /* A wait that names no event invalidates its stream's capture; a record does not (measured). */
-static cudaError_t refuse_wait(cudaStream_t handle)
+static cudaError_t reject_wait(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
-    if (!hc_stream_from(handle, &stream))
+    if (!hc_stream_from_handle(handle, &stream))
         hc_capture_invalidate(stream->capture);
     return cudaErrorInvalidResourceHandle;
 }
@@ -105,22 +105,22 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t handle, unsigned
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-    HC_THROUGH(cuEventRecordWithFlags, event, stream, flags);
+    HC_THROUGH_DRIVER(cuEventRecordWithFlags, event, stream, flags);
     HC_CALL(record_event(event, stream, flags));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    HC_THROUGH(cuEventRecord, event, stream);
+    HC_THROUGH_DRIVER(cuEventRecord, event, stream);
     HC_CALL(record_event(event, stream, cudaEventRecordDefault));
 }
 
 /* ---- wait ---------------------------------------------------------------------------------------------------- */
 
 /* For an event that was recorded in a capture. */
-static cudaError_t wait_captured(cudaStream_t stream, const struct CUevent_st *event)
+static cudaError_t wait_for_captured_event(cudaStream_t stream, const struct CUevent_st *event)
 {
-    struct hc_capture *capture = hc_capture_live(event->capture_id);
+    struct hc_capture *capture = hc_capture_find_valid(event->capture_id);
     if (!capture) {
         hc_capture_invalidate(stream->capture);
         return cudaErrorInvalidValue;
@@ -139,8 +139,8 @@ static cudaError_t wait_captured(cudaStream_t stream, const struct CUevent_st *e
 static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event, bool external)
 {
     if (external) {
-        struct hc_op *op = hc_op_event(HC_OP_WAIT, event);
-        return op ? hc_capture_add(stream, op) : cudaErrorMemoryAllocation;
+        struct hc_op *op = hc_op_make_event(HC_OP_WAIT, event);
+        return op ? hc_capture_add_op(stream, op) : cudaErrorMemoryAllocation;
     }
     if (!event->token)
         return cudaSuccess; /* never recorded: there is nothing to wait for */
@@ -152,7 +152,7 @@ static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsign
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
-        return refuse_wait(handle);
+        return reject_wait(handle);
     if (flags & ~(unsigned)cudaEventWaitExternal)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -162,7 +162,7 @@ static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsign
     if (external && !stream->capture)
         return cudaErrorIllegalState;
     if (event->capture_id && !external)
-        return wait_captured(stream, event);
+        return wait_for_captured_event(stream, event);
     if (stream->capture)
         return wait_in_capture(stream, event, external);
     if (!event->token || event->token->done)
@@ -172,7 +172,7 @@ static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsign
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-    HC_THROUGH(cuStreamWaitEvent, stream, event, flags);
+    HC_THROUGH_DRIVER(cuStreamWaitEvent, stream, event, flags);
     HC_CALL(wait_for_event(stream, event, flags));
 }
 
@@ -183,52 +183,52 @@ static cudaError_t check_host_wait(cudaEvent_t event)
     if (!hc_handle_is(HC_EVENT, event))
         return cudaErrorInvalidResourceHandle;
     if (!event->capture_id)
-        return hc_capture_unsafe_call();
-    struct hc_capture *capture = hc_capture_live(event->capture_id);
+        return hc_capture_check_unsafe_call();
+    struct hc_capture *capture = hc_capture_find_valid(event->capture_id);
     hc_capture_invalidate(capture);
     return capture ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    HC_THROUGH(cuEventSynchronize, event);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuEventSynchronize, event);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_host_wait(event);
     if (!error && event->token)
         error = hc_run_token(event->token, event->device);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    HC_THROUGH(cuEventQuery, event);
-    cudaError_t error = hc_begin_permitted();
+    HC_THROUGH_DRIVER(cuEventQuery, event);
+    cudaError_t error = hc_call_begin_in_host_function();
     if (!error)
         error = check_host_wait(event);
     if (!error && (!event->token || event->token->done)) {
-        error = hc_device_outcome(event->device);
+        error = hc_device_error_after_wait(event->device);
     } else if (!error) {
         int device = event->device;
         struct hc_token *token = hc_token_retain(event->token); /* another thread may destroy the event meanwhile */
         if (!hc_thread()->inside.host_function)
-            hc_run_step();
+            hc_run_at_query();
         bool over = hc_schedule_seeded() && token->done;
         hc_token_release(token);
-        error = hc_device_outcome(device);
+        error = hc_device_error_after_wait(device);
         if (!error && !over)
             error = cudaErrorNotReady;
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
-static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+static cudaError_t get_elapsed_time(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
 {
     if (!milliseconds)
         return cudaErrorInvalidValue;
     if (!hc_handle_is(HC_EVENT, start) || !hc_handle_is(HC_EVENT, end))
         return cudaErrorInvalidResourceHandle;
-    if (hc_capture_live(start->capture_id) || hc_capture_live(end->capture_id))
+    if (hc_capture_find_valid(start->capture_id) || hc_capture_find_valid(end->capture_id))
         return cudaErrorCapturedEvent;
     if (start->capture_id || end->capture_id)
         return cudaErrorInvalidValue;
@@ -244,6 +244,6 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    HC_THROUGH(cuEventElapsedTime, ms, start, end);
-    HC_CALL(elapsed(ms, start, end));
+    HC_THROUGH_DRIVER(cuEventElapsedTime, ms, start, end);
+    HC_CALL(get_elapsed_time(ms, start, end));
 }

@@ -14,31 +14,31 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
         return cudaErrorNotSupported; /* no device could own the memory */
     if (flags & ~allowed)
         return cudaErrorInvalidValue;
-    cudaError_t error = hc_capture_unsafe_call();
+    cudaError_t error = hc_capture_check_unsafe_call();
     if (error)
         return error;
     const struct hc_block *other = hc_block_overlapping(address, bytes);
     if (other)
         return other->kind == HC_MEMORY_PINNED && other->borrowed ? cudaErrorHostMemoryAlreadyRegistered
                                                                   : cudaErrorInvalidValue; /* measured */
-    if (!hc_mapped_for_use(address, bytes, !(flags & cudaHostRegisterReadOnly)))
+    if (!hc_memory_is_mapped(address, bytes, !(flags & cudaHostRegisterReadOnly)))
         return cudaErrorInvalidValue;
-    return hc_block_borrow(HC_MEMORY_PINNED, address, bytes, hc_thread()->device) ? cudaSuccess
-                                                                                  : cudaErrorMemoryAllocation;
+    return hc_block_make_borrowed(HC_MEMORY_PINNED, address, bytes, hc_thread()->device) ? cudaSuccess
+                                                                                         : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
-    HC_THROUGH(cuMemHostRegister, ptr, size, flags);
+    HC_THROUGH_DRIVER(cuMemHostRegister, ptr, size, flags);
     HC_CALL(register_memory(ptr, size, flags));
 }
 
 /* Waits first, since queued copies may still use the memory as pinned. */
-static cudaError_t unregister(const void *address)
+static cudaError_t unregister_memory(const void *address)
 {
     if (!address)
         return cudaErrorInvalidValue;
-    cudaError_t error = hc_capture_unsafe_call();
+    cudaError_t error = hc_capture_check_unsafe_call();
     if (error)
         return error;
     struct hc_block *block = hc_block_find(address);
@@ -47,13 +47,13 @@ static cudaError_t unregister(const void *address)
     if (block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed)
         return cudaErrorInvalidValue; /* the address is inside registered memory, or was never registered (measured) */
     block->live = false;
-    error = hc_block_settle(block);
+    error = hc_block_wait_unused(block);
     hc_block_release(block);
     return error;
 }
 
 cudaError_t cudaHostUnregister(void *ptr)
 {
-    HC_THROUGH(cuMemHostUnregister, ptr);
-    HC_CALL(unregister(ptr));
+    HC_THROUGH_DRIVER(cuMemHostUnregister, ptr);
+    HC_CALL(unregister_memory(ptr));
 }

@@ -17,71 +17,72 @@ static bool is_attribute(enum cudaFuncAttribute attribute)
 }
 
 /* Needs the lock. Setting an attribute clears the last error (measured). */
-static void keep_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
+static void set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
 {
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-        kernel->shared_asked = value;
+        kernel->runtime_shared_limit = value;
     hc_thread()->last_error = cudaSuccess;
 }
 
-static void keep_set_by_driver(const void *function, enum cudaFuncAttribute attribute, int value)
+static void record_driver_attribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     hc_lock();
-    keep_attribute(hc_kernel_find(function), attribute, value);
+    set_attribute(hc_kernel_find(function), attribute, value);
     hc_unlock();
 }
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
     CUfunction function = NULL;
-    HC_THROUGH_THEN(is_attribute(attr) && (function = hc_driver_function(func)), keep_set_by_driver(func, attr, value),
-                    cuFuncSetAttribute, function, (CUfunction_attribute)attr, value);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER_THEN(is_attribute(attr) && (function = hc_function_to_driver(func)),
+                           record_driver_attribute(func, attr, value), cuFuncSetAttribute, function,
+                           (CUfunction_attribute)attr, value);
+    cudaError_t error = hc_call_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error && !is_attribute(attr))
         error = cudaErrorInvalidValue;
     if (!error)
         error = check_kernel(kernel, func);
     if (!error)
-        error = hc_kernel_set(kernel, attr, value);
+        error = hc_kernel_set_attribute(kernel, attr, value);
     if (!error)
-        keep_attribute(kernel, attr, value);
-    return hc_end(error);
+        set_attribute(kernel, attr, value);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     const struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
         error = attr ? check_kernel(kernel, func) : cudaErrorInvalidValue;
     if (!error) {
-        hc_kernel_get(kernel, attr);
-        attr->maxDynamicSharedSizeBytes = kernel->shared_asked;
+        hc_kernel_get_attributes(kernel, attr);
+        attr->maxDynamicSharedSizeBytes = kernel->runtime_shared_limit;
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *func)
 {
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
         error = name ? check_kernel(kernel, func) : cudaErrorInvalidValue;
     if (!error)
         *name = hc_kernel_name(kernel);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
         error = check_kernel(kernel, func);
     if (!error)
-        error = hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize);
-    return hc_end(error);
+        error = hc_kernel_get_parameter(kernel, paramIndex, paramOffset, paramSize);
+    return hc_call_end(error);
 }
 
 /* ---- driver handles ------------------------------------------------------------------------------------------- */
@@ -89,22 +90,22 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
 /* The pointer to the handle may be NULL (measured). */
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
 {
-    cudaError_t error = hc_begin();
-    struct hc_kernel *kernel = hc_kernel_registered(symbolPtr);
+    cudaError_t error = hc_call_begin();
+    struct hc_kernel *kernel = hc_kernel_find_function(symbolPtr);
     if (!error && !kernel)
         error = cudaErrorInvalidDeviceFunction;
     if (!error && functionPtr)
         *functionPtr = (cudaFunction_t)(void *)&kernel->function_handle;
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 {
-    cudaError_t error = hc_begin();
-    struct hc_kernel *kernel = hc_kernel_registered(entryFuncAddr);
+    cudaError_t error = hc_call_begin();
+    struct hc_kernel *kernel = hc_kernel_find_function(entryFuncAddr);
     if (!error && (!kernelPtr || !kernel))
         error = kernelPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
     if (!error)
         *kernelPtr = (cudaKernel_t)(void *)kernel;
-    return hc_end(error);
+    return hc_call_end(error);
 }

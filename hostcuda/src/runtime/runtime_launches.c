@@ -13,11 +13,11 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
                              cudaStream_t stream)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)), cuLaunchKernel, function, gridDim.x, gridDim.y, gridDim.z,
-                  blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args, NULL);
+    HC_THROUGH_DRIVER_IF((function = hc_function_to_driver(func)), cuLaunchKernel, function, gridDim.x, gridDim.y,
+                         gridDim.z, blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args, NULL);
     const struct cudaKernelNodeParams params = {(void *)(uintptr_t)func, gridDim, blockDim,
                                                 (unsigned)sharedMem,     args,    NULL};
-    HC_CALL(hc_launch(&params, NULL, stream));
+    HC_CALL(hc_stream_launch(&params, NULL, stream));
 }
 
 /* Accepts attributes that do not change the result; others return an error. */
@@ -50,7 +50,7 @@ static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct h
     }
 }
 
-static cudaError_t launch_with(const cudaLaunchConfig_t *config, const void *function, void **arguments)
+static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *function, void **arguments)
 {
     struct hc_cooperation cooperation = {0};
     if (!config || (config->numAttrs && !config->attrs))
@@ -62,16 +62,16 @@ static cudaError_t launch_with(const cudaLaunchConfig_t *config, const void *fun
     }
     const struct cudaKernelNodeParams params = {(void *)(uintptr_t)function,        config->gridDim, config->blockDim,
                                                 (unsigned)config->dynamicSmemBytes, arguments,       NULL};
-    return hc_launch(&params, &cooperation, config->stream);
+    return hc_stream_launch(&params, &cooperation, config->stream);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
 {
     CUlaunchConfig launch;
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)) && hc_driver_config(config, &launch), cuLaunchKernelEx, &launch,
-                  function, args, NULL);
-    HC_CALL(launch_with(config, func, args));
+    HC_THROUGH_DRIVER_IF((function = hc_function_to_driver(func)) && hc_launch_config_to_driver(config, &launch),
+                         cuLaunchKernelEx, &launch, function, args, NULL);
+    HC_CALL(launch_config(config, func, args));
 }
 
 static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void *user)
@@ -82,13 +82,13 @@ static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void 
     cudaError_t error = hc_stream_for_work(handle, &stream);
     if (error)
         return error;
-    struct hc_op *op = hc_op_host(function, user);
+    struct hc_op *op = hc_op_make_host(function, user);
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
 {
-    HC_THROUGH(cuLaunchHostFunc, stream, fn, userData);
+    HC_THROUGH_DRIVER(cuLaunchHostFunc, stream, fn, userData);
     HC_CALL(launch_host(stream, fn, userData));
 }
 
@@ -105,13 +105,13 @@ static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callba
         hc_capture_invalidate(stream->capture);
         return cudaErrorStreamCaptureUnsupported;
     }
-    struct hc_op *op = hc_op_callback(callback, handle, user);
+    struct hc_op *op = hc_op_make_callback(callback, handle, user);
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *userData,
                                   unsigned int flags)
 {
-    HC_THROUGH(cuStreamAddCallback, stream, (CUstreamCallback)(void (*)(void))callback, userData, flags);
+    HC_THROUGH_DRIVER(cuStreamAddCallback, stream, (CUstreamCallback)(void (*)(void))callback, userData, flags);
     HC_CALL(add_callback(stream, callback, userData, flags));
 }

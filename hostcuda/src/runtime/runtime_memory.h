@@ -5,8 +5,8 @@
 #include "hostcuda/src/memory/memory_blocks.h"
 
 /* Allocates on the calling thread's device, as cudaMalloc. 0 bytes: NULL, and no error. */
-cudaError_t hc_allocate(void **address, size_t bytes, enum hc_memory kind);
+cudaError_t hc_block_allocate(void **address, size_t bytes, enum hc_memory kind);
 /* Waits for work that may still use the block: work queued on its device, and on the calling thread's device. */
-cudaError_t hc_block_settle(const struct hc_block *block);
+cudaError_t hc_block_wait_unused(const struct hc_block *block);
 
 #endif

@@ -4,7 +4,8 @@
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/kernel/occupancy.h"
 
-static cudaError_t check_asked(const struct hc_kernel *kernel, const void *function, const void *answer, int threads)
+static cudaError_t check_arguments(const struct hc_kernel *kernel, const void *function, const void *answer,
+                                   int threads)
 {
     if (!kernel)
         return function ? HC_NO_KERNEL : cudaErrorInvalidDeviceFunction;
@@ -14,11 +15,11 @@ static cudaError_t check_asked(const struct hc_kernel *kernel, const void *funct
 static cudaError_t count_blocks(int *blocks, const void *function, int threads, size_t shared_bytes, unsigned flags)
 {
     const struct hc_kernel *kernel = hc_kernel_find(function);
-    cudaError_t error = check_asked(kernel, function, blocks, threads);
+    cudaError_t error = check_arguments(kernel, function, blocks, threads);
     if (!error && flags & ~(unsigned)cudaOccupancyDisableCachingOverride)
         error = cudaErrorInvalidValue;
     if (!error)
-        *blocks = hc_blocks_that_fit(kernel, threads, shared_bytes);
+        *blocks = hc_occupancy_blocks(kernel, threads, shared_bytes);
     return error;
 }
 
@@ -26,8 +27,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const 
                                                           size_t dynamicSMemSize)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessor, numBlocks,
-                  function, blockSize, dynamicSMemSize);
+    HC_THROUGH_DRIVER_IF((function = hc_function_to_driver(func)), cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                         numBlocks, function, blockSize, dynamicSMemSize);
     HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault));
 }
 
@@ -35,18 +36,18 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlock
                                                                    size_t dynamicSMemSize, unsigned int flags)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                  numBlocks, function, blockSize, dynamicSMemSize, flags);
+    HC_THROUGH_DRIVER_IF((function = hc_function_to_driver(func)), cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                         numBlocks, function, blockSize, dynamicSMemSize, flags);
     HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, flags));
 }
 
-static cudaError_t count_memory(size_t *bytes, const void *function, int blocks, int threads)
+static cudaError_t available_shared_bytes(size_t *bytes, const void *function, int blocks, int threads)
 {
     const struct hc_kernel *kernel = hc_kernel_find(function);
-    cudaError_t error = check_asked(kernel, function, bytes, threads);
-    if (error || blocks <= 0 || blocks > hc_blocks_that_fit(kernel, threads, 0))
+    cudaError_t error = check_arguments(kernel, function, bytes, threads);
+    if (error || blocks <= 0 || blocks > hc_occupancy_blocks(kernel, threads, 0))
         return error ? error : cudaErrorInvalidValue;
-    *bytes = hc_bytes_for_blocks(kernel, blocks);
+    *bytes = hc_occupancy_shared_bytes(kernel, blocks);
     return cudaSuccess;
 }
 
@@ -54,7 +55,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
                                                       int blockSize)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyAvailableDynamicSMemPerBlock, dynamicSmemSize,
-                  function, numBlocks, blockSize);
-    HC_CALL(count_memory(dynamicSmemSize, func, numBlocks, blockSize));
+    HC_THROUGH_DRIVER_IF((function = hc_function_to_driver(func)), cuOccupancyAvailableDynamicSMemPerBlock,
+                         dynamicSmemSize, function, numBlocks, blockSize);
+    HC_CALL(available_shared_bytes(dynamicSmemSize, func, numBlocks, blockSize));
 }

@@ -38,14 +38,14 @@ static cudaError_t create_pool(cudaMemPool_t *pool, const struct cudaMemPoolProp
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
 {
-    HC_THROUGH(cuMemPoolCreate, memPool, HC_SAME_AS(const CUmemPoolProps *, poolProps));
-    HC_CHECKED_CALL(hc_capture_unsafe_call(), create_pool(memPool, poolProps));
+    HC_THROUGH_DRIVER(cuMemPoolCreate, memPool, HC_SAME_AS(const CUmemPoolProps *, poolProps));
+    HC_CHECKED_CALL(hc_capture_check_unsafe_call(), create_pool(memPool, poolProps));
 }
 
 static cudaError_t destroy_pool(cudaMemPool_t handle)
 {
     struct hc_pool *pool = NULL;
-    cudaError_t error = hc_pool_from(handle, &pool);
+    cudaError_t error = hc_pool_from_handle(handle, &pool);
     if (!error && pool == hc_pool_default(pool->device))
         error = cudaErrorInvalidValue;
     if (!error)
@@ -55,11 +55,11 @@ static cudaError_t destroy_pool(cudaMemPool_t handle)
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 {
-    HC_THROUGH(cuMemPoolDestroy, memPool);
-    HC_CHECKED_CALL(hc_capture_unsafe_call(), destroy_pool(memPool));
+    HC_THROUGH_DRIVER(cuMemPoolDestroy, memPool);
+    HC_CHECKED_CALL(hc_capture_check_unsafe_call(), destroy_pool(memPool));
 }
 
-static cudaError_t get_pool(cudaMemPool_t *pool, int device, struct hc_pool *(*pool_of)(int device))
+static cudaError_t get_device_pool(cudaMemPool_t *pool, int device, struct hc_pool *(*pool_of)(int device))
 {
     if (!pool)
         return cudaErrorInvalidValue;
@@ -71,20 +71,20 @@ static cudaError_t get_pool(cudaMemPool_t *pool, int device, struct hc_pool *(*p
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device)
 {
-    HC_THROUGH(cuDeviceGetDefaultMemPool, memPool, device);
-    HC_CALL(get_pool(memPool, device, hc_pool_default));
+    HC_THROUGH_DRIVER(cuDeviceGetDefaultMemPool, memPool, device);
+    HC_CALL(get_device_pool(memPool, device, hc_pool_default));
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
 {
-    HC_THROUGH(cuDeviceGetMemPool, memPool, device);
-    HC_CALL(get_pool(memPool, device, hc_pool_current));
+    HC_THROUGH_DRIVER(cuDeviceGetMemPool, memPool, device);
+    HC_CALL(get_device_pool(memPool, device, hc_pool_current));
 }
 
-static cudaError_t set_pool(int device, cudaMemPool_t handle)
+static cudaError_t set_device_pool(int device, cudaMemPool_t handle)
 {
     struct hc_pool *pool = NULL;
-    cudaError_t error = hc_pool_from(handle, &pool);
+    cudaError_t error = hc_pool_from_handle(handle, &pool);
     if (!error && pool->device != device)
         error = cudaErrorInvalidValue;
     if (!error)
@@ -94,8 +94,8 @@ static cudaError_t set_pool(int device, cudaMemPool_t handle)
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 {
-    HC_THROUGH(cuDeviceSetMemPool, device, memPool);
-    HC_CHECKED_CALL(hc_capture_unsafe_call(), set_pool(device, memPool));
+    HC_THROUGH_DRIVER(cuDeviceSetMemPool, device, memPool);
+    HC_CHECKED_CALL(hc_capture_check_unsafe_call(), set_device_pool(device, memPool));
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static bool is_reuse(enum cudaMemPoolAttr attr)
     return attr >= cudaMemPoolReuseFollowEventDependencies && attr <= cudaMemPoolReuseAllowInternalDependencies;
 }
 
-static cudaError_t get_attribute(const struct hc_pool *pool, enum cudaMemPoolAttr attr, void *value)
+static cudaError_t get_pool_attribute(const struct hc_pool *pool, enum cudaMemPoolAttr attr, void *value)
 {
     uint64_t *number = value;
     if (!value)
@@ -126,7 +126,7 @@ static cudaError_t get_attribute(const struct hc_pool *pool, enum cudaMemPoolAtt
 }
 
 /* Counters can only be reset. */
-static cudaError_t set_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr, const void *value)
+static cudaError_t set_pool_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr, const void *value)
 {
     if (!value)
         return cudaErrorInvalidValue;
@@ -150,29 +150,29 @@ static cudaError_t set_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr
 /* For calls that are unsafe during a capture. */
 static cudaError_t find_pool(cudaMemPool_t handle, struct hc_pool **pool)
 {
-    cudaError_t error = hc_capture_unsafe_call();
-    return error ? error : hc_pool_from(handle, pool);
+    cudaError_t error = hc_capture_check_unsafe_call();
+    return error ? error : hc_pool_from_handle(handle, pool);
 }
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
-    HC_THROUGH(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value);
+    HC_THROUGH_DRIVER(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(find_pool(memPool, &pool), get_attribute(pool, attr, value));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), get_pool_attribute(pool, attr, value));
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
-    HC_THROUGH(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value);
+    HC_THROUGH_DRIVER(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(find_pool(memPool, &pool), set_attribute(pool, attr, value));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), set_pool_attribute(pool, attr, value));
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
-    HC_THROUGH(cuMemPoolTrimTo, memPool, minBytesToKeep);
+    HC_THROUGH_DRIVER(cuMemPoolTrimTo, memPool, minBytesToKeep);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(find_pool(memPool, &pool), (hc_pool_trim(pool, hc_pool_round(minBytesToKeep)), cudaSuccess));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), (hc_pool_trim(pool, hc_pool_round_up(minBytesToKeep)), cudaSuccess));
 }
 
 /* ---- other devices ----------------------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static cudaError_t check_access(const struct hc_pool *pool, const struct cudaMem
                                                                                           : cudaSuccess;
 }
 
-static cudaError_t set_access(struct hc_pool *pool, const struct cudaMemAccessDesc *list, size_t count)
+static cudaError_t set_pool_access(struct hc_pool *pool, const struct cudaMemAccessDesc *list, size_t count)
 {
     cudaError_t error = cudaSuccess;
     if (count > (size_t)hc_device_count())
@@ -203,13 +203,13 @@ static cudaError_t set_access(struct hc_pool *pool, const struct cudaMemAccessDe
 
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count)
 {
-    HC_THROUGH(cuMemPoolSetAccess, memPool, HC_SAME_AS(const CUmemAccessDesc *, descList), count);
+    HC_THROUGH_DRIVER(cuMemPoolSetAccess, memPool, HC_SAME_AS(const CUmemAccessDesc *, descList), count);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), set_access(pool, descList, count));
+    HC_CHECKED_CALL(hc_pool_from_handle(memPool, &pool), set_pool_access(pool, descList, count));
 }
 
-static cudaError_t get_access(const struct hc_pool *pool, enum cudaMemAccessFlags *flags,
-                              const struct cudaMemLocation *location)
+static cudaError_t get_pool_access(const struct hc_pool *pool, enum cudaMemAccessFlags *flags,
+                                   const struct cudaMemLocation *location)
 {
     if (!flags || !location || !is_device(location))
         return cudaErrorInvalidValue;
@@ -221,34 +221,34 @@ static cudaError_t get_access(const struct hc_pool *pool, enum cudaMemAccessFlag
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
                                  struct cudaMemLocation *location)
 {
-    HC_THROUGH(cuMemPoolGetAccess, HC_SAME_AS(CUmemAccess_flags *, flags), memPool,
-               HC_SAME_AS(CUmemLocation *, location));
+    HC_THROUGH_DRIVER(cuMemPoolGetAccess, HC_SAME_AS(CUmemAccess_flags *, flags), memPool,
+                      HC_SAME_AS(CUmemLocation *, location));
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), get_access(pool, flags, location));
+    HC_CHECKED_CALL(hc_pool_from_handle(memPool, &pool), get_pool_access(pool, flags, location));
 }
 
 /* ---- graph memory ------------------------------------------------------------------------------------------------ */
 
 /* Releases memory that no launch uses; the next launch allocates it again. */
-static void release_idle(struct hc_block *block, const void *pool)
+static void release_unused_block(struct hc_block *block, const void *pool)
 {
     if (block->pool == pool && !block->live)
-        hc_block_uncount(block);
+        hc_block_remove_from_pool(block);
 }
 
-static cudaError_t trim_graphs(int device)
+static cudaError_t trim_graph_memory(int device)
 {
     if (device < 0 || device >= hc_device_count())
         return cudaErrorInvalidDevice;
-    hc_block_each(release_idle, hc_pool_of_graphs(device));
+    hc_block_visit_all(release_unused_block, hc_pool_of_graphs(device));
     hc_pool_trim(hc_pool_of_graphs(device), 0);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGraphMemTrim(int device)
 {
-    HC_THROUGH(cuDeviceGraphMemTrim, device);
-    HC_CALL(trim_graphs(device));
+    HC_THROUGH_DRIVER(cuDeviceGraphMemTrim, device);
+    HC_CALL(trim_graph_memory(device));
 }
 
 /* Returns the equivalent attribute of a pool. */
@@ -264,7 +264,7 @@ static bool pool_attribute(enum cudaGraphMemAttributeType attr, enum cudaMemPool
     return true;
 }
 
-static cudaError_t check_graphs(int device, enum cudaGraphMemAttributeType attr, enum cudaMemPoolAttr *same)
+static cudaError_t check_graph_attribute(int device, enum cudaGraphMemAttributeType attr, enum cudaMemPoolAttr *same)
 {
     if (device < 0 || device >= hc_device_count())
         return cudaErrorInvalidDevice;
@@ -272,24 +272,25 @@ static cudaError_t check_graphs(int device, enum cudaGraphMemAttributeType attr,
 }
 
 /* Used memory is rounded up to the step of reservations (measured). */
-static cudaError_t get_graphs_attribute(int device, enum cudaMemPoolAttr attr, void *value)
+static cudaError_t get_graph_memory_attribute(int device, enum cudaMemPoolAttr attr, void *value)
 {
     struct hc_pool counted = *hc_pool_of_graphs(device);
-    counted.used = hc_pool_round(counted.used);
-    counted.used_high = hc_pool_round(counted.used_high);
-    return get_attribute(&counted, attr, value);
+    counted.used = hc_pool_round_up(counted.used);
+    counted.used_high = hc_pool_round_up(counted.used_high);
+    return get_pool_attribute(&counted, attr, value);
 }
 
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr, void *value)
 {
-    HC_THROUGH(cuDeviceGetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
+    HC_THROUGH_DRIVER(cuDeviceGetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
     enum cudaMemPoolAttr same;
-    HC_CHECKED_CALL(check_graphs(device, attr, &same), get_graphs_attribute(device, same, value));
+    HC_CHECKED_CALL(check_graph_attribute(device, attr, &same), get_graph_memory_attribute(device, same, value));
 }
 
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr, void *value)
 {
-    HC_THROUGH(cuDeviceSetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
+    HC_THROUGH_DRIVER(cuDeviceSetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
     enum cudaMemPoolAttr same;
-    HC_CHECKED_CALL(check_graphs(device, attr, &same), set_attribute(hc_pool_of_graphs(device), same, value));
+    HC_CHECKED_CALL(check_graph_attribute(device, attr, &same),
+                    set_pool_attribute(hc_pool_of_graphs(device), same, value));
 }

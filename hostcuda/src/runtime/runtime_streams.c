@@ -16,37 +16,37 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int prior
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
 {
-    HC_THROUGH(cuStreamCreateWithPriority, pStream, flags, priority);
+    HC_THROUGH_DRIVER(cuStreamCreateWithPriority, pStream, flags, priority);
     HC_CALL(create_stream(pStream, flags, priority));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
-    HC_THROUGH(cuStreamCreate, pStream, flags);
+    HC_THROUGH_DRIVER(cuStreamCreate, pStream, flags);
     HC_CALL(create_stream(pStream, flags, 0));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
-    HC_THROUGH(cuStreamCreate, pStream, CU_STREAM_DEFAULT);
+    HC_THROUGH_DRIVER(cuStreamCreate, pStream, CU_STREAM_DEFAULT);
     HC_CALL(create_stream(pStream, cudaStreamDefault, 0));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    HC_THROUGH(cuStreamDestroy, stream);
-    cudaError_t error = hc_begin_quiet(); /* destroying streams works after a failed kernel, too */
+    HC_THROUGH_DRIVER(cuStreamDestroy, stream);
+    cudaError_t error = hc_call_begin_despite_errors(); /* destroying streams works after a failed kernel, too */
     if (!error && !hc_handle_is(HC_STREAM, stream))
         error = cudaErrorInvalidResourceHandle;
     if (!error)
         hc_stream_destroy(stream);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
-static cudaError_t synchronize(cudaStream_t handle)
+static cudaError_t synchronize_stream(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
+    cudaError_t error = hc_stream_from_handle(handle, &stream);
     if (!error)
         error = hc_capture_check_wait(stream);
     return error ? error : hc_run_stream(stream);
@@ -54,24 +54,24 @@ static cudaError_t synchronize(cudaStream_t handle)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    HC_THROUGH(cuStreamSynchronize, stream);
-    HC_CALL(synchronize(stream));
+    HC_THROUGH_DRIVER(cuStreamSynchronize, stream);
+    HC_CALL(synchronize_stream(stream));
 }
 
-static cudaError_t query(cudaStream_t handle)
+static cudaError_t query_stream(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
+    cudaError_t error = hc_stream_from_handle(handle, &stream);
     if (!error)
         error = hc_capture_check_wait(stream);
     if (error || hc_run_is_done(stream))
-        return error ? error : hc_device_outcome(stream->device);
+        return error ? error : hc_device_error_after_wait(stream->device);
     int device = stream->device;
     hc_stream_retain(stream); /* another thread may destroy the stream during the query */
-    hc_run_step();
+    hc_run_at_query();
     bool over = hc_schedule_seeded() && hc_run_is_done(stream);
     hc_stream_release(stream);
-    error = hc_device_outcome(device);
+    error = hc_device_error_after_wait(device);
     if (error)
         return error;
     return over ? cudaSuccess : cudaErrorNotReady;
@@ -79,42 +79,42 @@ static cudaError_t query(cudaStream_t handle)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    HC_THROUGH(cuStreamQuery, stream);
-    HC_CALL(query(stream));
+    HC_THROUGH_DRIVER(cuStreamQuery, stream);
+    HC_CALL(query_stream(stream));
 }
 
-#define STREAM_QUESTION(name, type, expression, check, entry)                                                          \
+#define STREAM_QUERY(name, type, expression, check, entry)                                                             \
     cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
     {                                                                                                                  \
         cudaStream_t stream = NULL;                                                                                    \
-        HC_THROUGH(entry, hStream, answer);                                                                            \
-        cudaError_t error = hc_begin();                                                                                \
+        HC_THROUGH_DRIVER(entry, hStream, answer);                                                                     \
+        cudaError_t error = hc_call_begin();                                                                           \
         if (!error)                                                                                                    \
-            error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
+            error = answer ? hc_stream_from_handle(hStream, &stream) : cudaErrorInvalidValue;                          \
         if (!error)                                                                                                    \
             error = check(stream);                                                                                     \
         if (!error)                                                                                                    \
             *answer = stream->expression;                                                                              \
-        return hc_end(error);                                                                                          \
+        return hc_call_end(error);                                                                                     \
     }
-STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question, cuStreamGetId)
-STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question, cuStreamGetDevice)
-STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question, cuStreamGetFlags)
+STREAM_QUERY(cudaStreamGetId, unsigned long long, id, hc_capture_check_query, cuStreamGetId)
+STREAM_QUERY(cudaStreamGetDevice, int, device, hc_capture_check_query, cuStreamGetDevice)
+STREAM_QUERY(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_query, cuStreamGetFlags)
 
 /* The only query that is allowed during a capture, unless the capture is invalid (measured). */
 static cudaError_t check_priority(cudaStream_t stream)
 {
     return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
-STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority, cuStreamGetPriority)
+STREAM_QUERY(cudaStreamGetPriority, int, priority, check_priority, cuStreamGetPriority)
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    HC_THROUGH(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority);
+    cudaError_t error = hc_call_begin();
     if (!error && leastPriority)
         *leastPriority = HC_PRIORITY_LEAST;
     if (!error && greatestPriority)
         *greatestPriority = HC_PRIORITY_GREATEST;
-    return hc_end(error);
+    return hc_call_end(error);
 }

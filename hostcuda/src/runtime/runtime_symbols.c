@@ -47,7 +47,7 @@ static cudaError_t read_copy(const struct symbol_copy *asked, struct hc_copy *co
 }
 
 /* Calls that copy nothing do not check their other arguments (measured); nodes do. */
-static cudaError_t read_call(const struct symbol_copy *asked, struct hc_copy *copy)
+static cudaError_t read_call_copy(const struct symbol_copy *asked, struct hc_copy *copy)
 {
     *copy = (struct hc_copy){.width = 0};
     return asked->count ? read_copy(asked, copy) : cudaSuccess;
@@ -55,13 +55,13 @@ static cudaError_t read_call(const struct symbol_copy *asked, struct hc_copy *co
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static bool driver_rows(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
+static bool driver_copy_2d(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
 {
     struct hc_copy copy;
     hc_lock();
     cudaError_t error = read_copy(asked, &copy);
     hc_unlock();
-    return !error && hc_driver_rows(copy.to, copy.width, copy.from, copy.width, copy.width, 1, copy.kind, driver);
+    return !error && hc_copy_2d_to_driver(copy.to, copy.width, copy.from, copy.width, copy.width, 1, copy.kind, driver);
 }
 
 #define TO_SYMBOL   (&(const struct symbol_copy){symbol, (void *)(uintptr_t)src, count, offset, kind, true})
@@ -71,9 +71,9 @@ static bool driver_rows(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
     cudaError_t name params                                                                                            \
     {                                                                                                                  \
         CUDA_MEMCPY2D driver;                                                                                          \
-        HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2D, &driver);                                               \
+        HC_THROUGH_DRIVER_IF(driver_copy_2d(asked, &driver), cuMemcpy2D, &driver);                                     \
         struct hc_copy copy;                                                                                           \
-        HC_CHECKED_CALL(read_call(asked, &copy), hc_copy_sync(&copy));                                                 \
+        HC_CHECKED_CALL(read_call_copy(asked, &copy), hc_copy_sync(&copy));                                            \
     }
 SYMBOL_COPY(cudaMemcpyToSymbol,
             (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind), TO_SYMBOL)
@@ -84,9 +84,9 @@ SYMBOL_COPY(cudaMemcpyFromSymbol,
     cudaError_t name params                                                                                            \
     {                                                                                                                  \
         CUDA_MEMCPY2D driver;                                                                                          \
-        HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2DAsync, &driver, stream);                                  \
+        HC_THROUGH_DRIVER_IF(driver_copy_2d(asked, &driver), cuMemcpy2DAsync, &driver, stream);                        \
         struct hc_copy copy;                                                                                           \
-        HC_CHECKED_CALL(read_call(asked, &copy), hc_copy_async(&copy, stream));                                        \
+        HC_CHECKED_CALL(read_call_copy(asked, &copy), hc_copy_async(&copy, stream));                                   \
     }
 SYMBOL_COPY_ASYNC(cudaMemcpyToSymbolAsync,
                   (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
@@ -121,42 +121,42 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-static cudaError_t make_op(const struct symbol_copy *asked, struct hc_op **op)
+static cudaError_t make_symbol_op(const struct symbol_copy *asked, struct hc_op **op)
 {
     struct hc_copy copy;
     cudaError_t error = read_copy(asked, &copy);
-    return error ? error : hc_op_from_1d(copy.to, copy.from, copy.width, copy.kind, op);
+    return error ? error : hc_op_from_copy_1d(copy.to, copy.from, copy.width, copy.kind, op);
 }
 
-cudaError_t hc_op_to_symbol(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                            struct hc_op **op)
+cudaError_t hc_op_make_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
+                                      enum cudaMemcpyKind kind, struct hc_op **op)
 {
-    return make_op(TO_SYMBOL, op);
+    return make_symbol_op(TO_SYMBOL, op);
 }
 
-cudaError_t hc_op_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                              struct hc_op **op)
+cudaError_t hc_op_make_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset,
+                                        enum cudaMemcpyKind kind, struct hc_op **op)
 {
-    return make_op(FROM_SYMBOL, op);
+    return make_symbol_op(FROM_SYMBOL, op);
 }
 
-static bool driver_box(const struct symbol_copy *asked, CUDA_MEMCPY3D *driver)
+static bool driver_copy_3d(const struct symbol_copy *asked, CUDA_MEMCPY3D *driver)
 {
     struct hc_copy copy;
     hc_lock();
     cudaError_t error = read_copy(asked, &copy);
     hc_unlock();
-    return !error && copy.width && hc_driver_copy_1d(copy.to, copy.from, copy.width, copy.kind, driver);
+    return !error && copy.width && hc_copy_1d_to_driver(copy.to, copy.from, copy.width, copy.kind, driver);
 }
 
-bool hc_driver_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
-                              enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
+bool hc_copy_to_symbol_to_driver(const void *symbol, const void *src, size_t count, size_t offset,
+                                 enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
 {
-    return driver_box(TO_SYMBOL, copy);
+    return driver_copy_3d(TO_SYMBOL, copy);
 }
 
-bool hc_driver_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                                CUDA_MEMCPY3D *copy)
+bool hc_copy_from_symbol_to_driver(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                                   CUDA_MEMCPY3D *copy)
 {
-    return driver_box(FROM_SYMBOL, copy);
+    return driver_copy_3d(FROM_SYMBOL, copy);
 }

@@ -39,12 +39,12 @@ static void release_event(const struct hc_op *op)
     hc_event_release(op->event);
 }
 
-struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event)
+struct hc_op *hc_op_make_event(enum hc_op_kind kind, cudaEvent_t event)
 {
     struct hc_op *op = hc_op_make(kind, 0);
     if (op) {
         op->event = event;
-        op->give_back = release_event;
+        op->release_references = release_event;
         hc_event_retain(event);
     }
     return op;
@@ -54,6 +54,6 @@ cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_
 {
     if (!hc_handle_is(HC_EVENT, event))
         return event ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
-    *op = hc_op_event(kind, event);
+    *op = hc_op_make_event(kind, event);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }

@@ -26,7 +26,7 @@ void hc_event_release(cudaEvent_t event);
 void hc_event_set_token(cudaEvent_t event, struct hc_token *token);
 
 /* Makes an op that records or waits for the event, and retains it. Returns NULL if there is no memory. */
-struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
+struct hc_op *hc_op_make_event(enum hc_op_kind kind, cudaEvent_t event);
 /* The same for a handle, which is checked. */
 cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_op **op);
 

@@ -9,8 +9,8 @@ static struct {
     const void *owner; /* NULL: nobody waits for its end */
     struct hc_op *op;
 } call;
-static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, returned = PTHREAD_COND_INITIALIZER;
-static struct hc_own_thread runner;
+static pthread_cond_t call_requested = PTHREAD_COND_INITIALIZER, call_returned = PTHREAD_COND_INITIALIZER;
+static struct hc_own_thread function_thread;
 
 static void clear_call(void)
 {
@@ -24,9 +24,9 @@ static void *run_functions(void *unused)
 {
     (void)unused;
     hc_lock();
-    while (!runner.over) {
+    while (!function_thread.over) {
         if (call.state != ASKED) {
-            (void)hc_sleep_on(&asked, 0);
+            (void)hc_wait_on_condition(&call_requested, 0);
             continue;
         }
         call.state = RUNNING;
@@ -36,33 +36,33 @@ static void *run_functions(void *unused)
         call.state = RETURNED;
         if (!call.owner)
             clear_call();
-        (void)pthread_cond_broadcast(&returned);
-        hc_wake();
+        (void)pthread_cond_broadcast(&call_returned);
+        hc_notify_change();
     }
     hc_unlock();
     return NULL;
 }
 
-static bool is_ours(const void *owner, const struct hc_op *op)
+static bool is_current_call(const void *owner, const struct hc_op *op)
 {
     return call.state != NONE && call.owner == owner && call.op == op;
 }
 
 bool hc_host_function_ready(const void *owner, const struct hc_op *op)
 {
-    return call.state == NONE || (call.state == RETURNED && is_ours(owner, op));
+    return call.state == NONE || (call.state == RETURNED && is_current_call(owner, op));
 }
 
 void hc_host_function_forget(const void *owner, const struct hc_op *op)
 {
-    if (!is_ours(owner, op))
+    if (!is_current_call(owner, op))
         return;
     call.owner = NULL;
     if (call.state == RETURNED)
         clear_call();
 }
 
-static void run_here(const struct hc_op *op)
+static void run_on_this_thread(const struct hc_op *op)
 {
     hc_unlock();
     (void)hc_op_run(op);
@@ -72,19 +72,19 @@ static void run_here(const struct hc_op *op)
 cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before)
 {
     if (call.state == NONE)
-        hc_op_tell(op, before);
-    if (call.state == NONE && !hc_thread_begin(&runner, run_functions)) {
-        run_here(op);
+        hc_op_set_error(op, before);
+    if (call.state == NONE && !hc_own_thread_start(&function_thread, run_functions)) {
+        run_on_this_thread(op);
         return cudaSuccess;
     }
     if (call.state == NONE) {
         call.state = ASKED;
         call.owner = owner;
         call.op = hc_op_retain(op);
-        (void)pthread_cond_signal(&asked);
+        (void)pthread_cond_signal(&call_requested);
     }
     while (call.state != RETURNED)
-        if (!hc_sleep_on(&returned, hc_patience()))
+        if (!hc_wait_on_condition(&call_returned, hc_progress_timeout()))
             break;
     if (call.state != RETURNED)
         return cudaErrorNotReady;
@@ -92,18 +92,18 @@ cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_
     return cudaSuccess;
 }
 
-void hc_host_functions_end(void)
+void hc_host_functions_stop(void)
 {
     if (call.state == RUNNING || call.state == ASKED)
         return;
-    hc_thread_end(&runner, &asked);
+    hc_own_thread_stop(&function_thread, &call_requested);
 }
 
-void hc_host_functions_forked(void)
+void hc_host_functions_reset_in_child(void)
 {
     call.state = NONE;
     call.owner = NULL;
     call.op = NULL; /* the reference stays with the parent process */
-    asked = returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    runner = (struct hc_own_thread){0};
+    call_requested = call_returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    function_thread = (struct hc_own_thread){0};
 }

@@ -5,8 +5,9 @@
 
 #include "hostcuda/src/op/op_kinds.h"
 
-/* Runs the function of op, which is queued in owner, and waits for its end for at most hc_patience. NotReady: it still
- * runs; call again with the same owner and op when it is ready. before: the error to pass to a stream callback. */
+/* Runs the function of op, which is queued in owner, and waits for its end for at most hc_progress_timeout. NotReady:
+ * it still runs; call again with the same owner and op when it is ready. before: the error to pass to a stream
+ * callback. */
 cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before);
 /* Whether no function runs, or this one has returned. */
 bool hc_host_function_ready(const void *owner, const struct hc_op *op);
@@ -14,8 +15,8 @@ bool hc_host_function_ready(const void *owner, const struct hc_op *op);
 void hc_host_function_forget(const void *owner, const struct hc_op *op);
 
 /* Ends the thread, unless a function still runs on it. Later functions get no thread. */
-void hc_host_functions_end(void);
+void hc_host_functions_stop(void);
 /* Called in a child of fork, where the thread does not exist. */
-void hc_host_functions_forked(void);
+void hc_host_functions_reset_in_child(void);
 
 #endif

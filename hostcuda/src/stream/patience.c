@@ -8,29 +8,29 @@
 
 /* A program that still makes calls is hardly ever silent for so long, even on a busy machine. With a seed, running work
  * too early would change the order. */
-enum { PLAIN = 200, SEEDED = 1000, LONGEST = 60000 };
+enum { DEFAULT_MILLISECONDS = 200, SEEDED_MILLISECONDS = 1000, MILLISECONDS_MAX = 60000 };
 
-static unsigned patience;
-static bool patience_set; /* set by HOSTCUDA_PROGRESS */
+static unsigned timeout;
+static bool timeout_is_set; /* set by HOSTCUDA_PROGRESS */
 
-bool hc_patience_read(const char *text)
+bool hc_progress_timeout_read(const char *text)
 {
     uint64_t value = 0;
     if (!text || !*text)
         return true;
-    if (!hc_number_read(text, text + strlen(text), LONGEST, &value)) {
+    if (!hc_number_read(text, text + strlen(text), MILLISECONDS_MAX, &value)) {
         fprintf(stderr, "hostcuda: HOSTCUDA_PROGRESS is \"%s\"; allowed are 0 (off) to %d milliseconds\n", text,
-                LONGEST);
+                MILLISECONDS_MAX);
         return false;
     }
-    patience = (unsigned)value;
-    patience_set = true;
+    timeout = (unsigned)value;
+    timeout_is_set = true;
     return true;
 }
 
-unsigned hc_patience(void)
+unsigned hc_progress_timeout(void)
 {
-    if (patience_set)
-        return patience;
-    return hc_schedule_seeded() ? SEEDED : PLAIN;
+    if (timeout_is_set)
+        return timeout;
+    return hc_schedule_seeded() ? SEEDED_MILLISECONDS : DEFAULT_MILLISECONDS;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static uint64_t sequences;
-static size_t queued; /* number of queued items */
+static size_t queued_count; /* number of queued items */
 
 static void release_contents(const struct hc_item *item)
 {
@@ -36,7 +36,7 @@ static cudaError_t append_item(cudaStream_t stream, struct hc_item contents)
         hc_stream_begin_busy(stream, item->sequence);
     }
     stream->tail = item;
-    queued++;
+    queued_count++;
     return cudaSuccess;
 }
 
@@ -72,17 +72,17 @@ void hc_queue_remove_first(cudaStream_t stream)
         stream->tail = NULL;
         hc_stream_end_busy(stream);
     }
-    queued--;
+    queued_count--;
     release_contents(item);
     free(item);
 }
 
-size_t hc_queue_count(void)
+size_t hc_queue_item_count(void)
 {
-    return queued;
+    return queued_count;
 }
 
-uint64_t hc_queue_last(void)
+uint64_t hc_queue_last_sequence(void)
 {
     return sequences;
 }

@@ -30,8 +30,8 @@ cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, stru
 
 /* Removes the stream's first item from the queue and frees it. */
 void hc_queue_remove_first(cudaStream_t stream);
-size_t hc_queue_count(void); /* over all streams */
+size_t hc_queue_item_count(void); /* over all streams */
 /* Returns the sequence number of the item that was queued last. */
-uint64_t hc_queue_last(void);
+uint64_t hc_queue_last_sequence(void);
 
 #endif

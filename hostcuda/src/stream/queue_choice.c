@@ -5,7 +5,7 @@
 #include "hostcuda/src/stream/host_function.h"
 #include "hostcuda/src/stream/stream.h"
 
-static bool event_blocked(const struct hc_item *item, size_t place)
+static bool is_event_blocked(const struct hc_item *item, size_t place)
 {
     if (!item->event_tokens)
         return false;
@@ -14,21 +14,22 @@ static bool event_blocked(const struct hc_item *item, size_t place)
 }
 
 /* In a seeded order: whether this op of a launched graph may run next. */
-static bool place_allowed(const struct hc_item *item, size_t place)
+static bool is_place_allowed(const struct hc_item *item, size_t place)
 {
-    return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
+    return !item->ran[place] && !is_event_blocked(item, place) &&
+           hc_order_allows(item->program->order, place, item->ran);
 }
 
 /* In order of issue, the cursor determines which op is next. */
-static bool graph_blocked(const struct hc_item *item)
+static bool is_graph_blocked(const struct hc_item *item)
 {
     if (item->after && !item->after->done)
         return true;
-    return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
+    return !item->ran && item->cursor < item->program->count && is_event_blocked(item, item->cursor);
 }
 
 /* The legacy stream waits for earlier work of the device's blocking streams, and they wait for its earlier work. */
-static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
+static bool is_blocked_by_legacy(const struct CUstream_st *stream)
 {
     const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
     if (stream->flags & cudaStreamNonBlocking)
@@ -53,32 +54,32 @@ const struct hc_op *hc_item_op_at(const struct hc_item *item, size_t place)
 }
 
 /* Whether this op of a runnable stream can run, instead of waiting for other threads or processes. */
-static bool place_ready(const struct CUstream_st *stream, size_t place)
+static bool is_place_ready(const struct CUstream_st *stream, size_t place)
 {
     const struct hc_item *item = stream->head;
     const struct hc_op *op = hc_item_op_at(item, place);
-    if (!op || (hc_device(stream->device)->sticky && !hc_op_hears_errors(op)))
+    if (!op || (hc_device(stream->device)->sticky && !hc_op_runs_after_error(op)))
         return true;
     return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
 }
 
-static bool runnable(const struct CUstream_st *stream)
+static bool is_runnable(const struct CUstream_st *stream)
 {
     const struct hc_item *item = stream->head;
     if (!item || (item->kind == HC_ITEM_WAIT && !item->token->done))
         return false;
-    if (item->kind == HC_ITEM_GRAPH && graph_blocked(item))
+    if (item->kind == HC_ITEM_GRAPH && is_graph_blocked(item))
         return false;
-    return !blocked_by_legacy_rule(stream);
+    return !is_blocked_by_legacy(stream);
 }
 
 static bool can_run(const struct CUstream_st *stream)
 {
-    return runnable(stream) && place_ready(stream, stream->head->cursor);
+    return is_runnable(stream) && is_place_ready(stream, stream->head->cursor);
 }
 
 /* Usually the first stream. Later ones run while the first waits for other threads or processes. */
-static struct hc_choice oldest(void)
+static struct hc_queue_choice choose_oldest(void)
 {
     cudaStream_t best = NULL;
     if (hc_busy_count && can_run(hc_busy_streams[0]))
@@ -88,7 +89,7 @@ static struct hc_choice oldest(void)
         if ((!best || stream->oldest < best->oldest) && can_run(stream))
             best = stream;
     }
-    return (struct hc_choice){best, best ? best->head->cursor : 0};
+    return (struct hc_queue_choice){best, best ? best->head->cursor : 0};
 }
 
 static bool calls_program(const struct hc_item *item, size_t place)
@@ -98,51 +99,51 @@ static bool calls_program(const struct hc_item *item, size_t place)
 }
 
 /* The same without host functions of the program, and without a search. */
-static struct hc_choice oldest_early(void)
+static struct hc_queue_choice choose_oldest_at_call_end(void)
 {
     cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
     bool can = first && !calls_program(first->head, first->head->cursor) && can_run(first);
-    return can ? (struct hc_choice){first, first->head->cursor} : (struct hc_choice){NULL, 0};
+    return can ? (struct hc_queue_choice){first, first->head->cursor} : (struct hc_queue_choice){NULL, 0};
 }
 
 /* Compares the ops of one stream that can run with the best one found. early: without host functions of the program,
  * which may wait for the thread that makes this call. */
-static void consider(cudaStream_t stream, bool early, struct hc_choice *best, uint64_t *best_key)
+static void consider_stream(cudaStream_t stream, bool early, struct hc_queue_choice *best, uint64_t *best_key)
 {
     const struct hc_item *item = stream->head;
     bool any_order = item->ran && item->program->count;
     size_t places = any_order ? item->program->count : 1;
     for (size_t i = 0; i < places; i++) {
         size_t place = any_order ? i : item->cursor;
-        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+        if ((any_order && !is_place_allowed(item, place)) || (early && calls_program(item, place)))
             continue;
-        if (!place_ready(stream, place))
+        if (!is_place_ready(stream, place))
             continue;
         uint64_t key = hc_schedule_key(stream->id, place);
         if (!best->stream || key > *best_key) {
-            *best = (struct hc_choice){stream, place};
+            *best = (struct hc_queue_choice){stream, place};
             *best_key = key;
         }
     }
 }
 
-static struct hc_choice seeded(bool early)
+static struct hc_queue_choice choose_seeded(bool early)
 {
-    struct hc_choice best = {NULL, 0};
+    struct hc_queue_choice best = {NULL, 0};
     uint64_t best_key = 0;
-    hc_schedule_step();
+    hc_schedule_begin_step();
     for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (runnable(stream))
-            consider(stream, early, &best, &best_key);
+        if (is_runnable(stream))
+            consider_stream(stream, early, &best, &best_key);
     return best;
 }
 
-struct hc_choice hc_choose(void)
+struct hc_queue_choice hc_queue_choose(void)
 {
-    return hc_schedule_seeded() ? seeded(false) : oldest();
+    return hc_schedule_seeded() ? choose_seeded(false) : choose_oldest();
 }
 
-struct hc_choice hc_choose_early(bool any_order)
+struct hc_queue_choice hc_queue_choose_at_call_end(bool any_order)
 {
-    return any_order ? seeded(true) : oldest_early();
+    return any_order ? choose_seeded(true) : choose_oldest_at_call_end();
 }

@@ -26,7 +26,7 @@ static cudaError_t run_unlocked(const struct hc_op *op)
 /* Returns false if the op waits for others, and has to run again. */
 static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
 {
-    if (device->sticky && !hc_op_hears_errors(op)) {
+    if (device->sticky && !hc_op_runs_after_error(op)) {
         hc_op_skip(op);
         hc_host_function_forget(item, op);
     } else {
@@ -74,7 +74,7 @@ static bool step_item(struct hc_device *device, struct hc_item *item, size_t pla
     return true;
 }
 
-static void run_one(struct hc_choice choice)
+static void run_choice(struct hc_queue_choice choice)
 {
     cudaStream_t stream = choice.stream;
     struct hc_item *item = stream->head;
@@ -85,33 +85,33 @@ static void run_one(struct hc_choice choice)
         hc_queue_remove_first(stream);
     hc_stream_release(stream);
     busy = false;
-    hc_wake();
+    hc_notify_change();
 }
 
-void hc_run_step(void)
+void hc_run_at_query(void)
 {
-    hc_division_look_again();
-    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
-        struct hc_choice choice = hc_choose();
+    hc_division_recheck_handler();
+    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_steps_at_query() : 1; steps && !busy; steps--) {
+        struct hc_queue_choice choice = hc_queue_choose();
         if (!choice.stream)
             return;
-        run_one(choice);
+        run_choice(choice);
     }
 }
 
 /* Limits the queue, so that a program that never waits does not exhaust the memory. */
-void hc_run_early(void)
+void hc_run_at_call_end(void)
 {
     enum { QUEUED_MOST = 4096 };
     bool any_order = hc_schedule_seeded();
-    if ((!any_order && hc_queue_count() <= QUEUED_MOST) || busy || hc_thread()->inside.host_function)
+    if ((!any_order && hc_queue_item_count() <= QUEUED_MOST) || busy || hc_thread()->inside.host_function)
         return;
-    for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || hc_queue_count() > QUEUED_MOST) && !busy;
-         steps -= steps > 0) {
-        struct hc_choice choice = hc_choose_early(any_order);
+    for (unsigned steps = any_order ? hc_schedule_steps_at_call_end() : 0;
+         (steps || hc_queue_item_count() > QUEUED_MOST) && !busy; steps -= steps > 0) {
+        struct hc_queue_choice choice = hc_queue_choose_at_call_end(any_order);
         if (!choice.stream)
             return;
-        run_one(choice);
+        run_choice(choice);
     }
 }
 
@@ -144,38 +144,38 @@ static void pause_for_others(void)
     hc_lock();
 }
 
-static bool waits_for_others(const struct hc_item *item, const struct hc_op *op)
+static bool op_waits_for_others(const struct hc_item *item, const struct hc_op *op)
 {
-    return hc_op_waits(op) || (op->kind == HC_OP_HOST && !hc_host_function_ready(item, op));
+    return hc_op_may_wait(op) || (op->kind == HC_OP_HOST && !hc_host_function_ready(item, op));
 }
 
-static bool awaits_others(const struct hc_item *item)
+static bool item_waits_for_others(const struct hc_item *item)
 {
     size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
     for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
-        if (waits_for_others(item, hc_item_op_at(item, place)) && !(item->ran && item->ran[place]))
+        if (op_waits_for_others(item, hc_item_op_at(item, place)) && !(item->ran && item->ran[place]))
             return true;
     return false;
 }
 
 /* Whether any queued work waits for other threads or processes. */
-static bool others_awaited(void)
+static bool is_anything_awaited(void)
 {
     for (size_t i = 0; i < hc_busy_count; i++)
-        if (awaits_others(hc_busy_streams[i]->head))
+        if (item_waits_for_others(hc_busy_streams[i]->head))
             return true;
     return false;
 }
 
 /* Returns false if nothing can ever run, which no program can cause. */
-static bool advance(void)
+static bool run_or_wait(void)
 {
     if (busy) {
-        hc_sleep();
+        hc_wait_for_change();
         return true;
     }
-    struct hc_choice choice = hc_choose();
-    if (!choice.stream && others_awaited()) {
+    struct hc_queue_choice choice = hc_queue_choose();
+    if (!choice.stream && is_anything_awaited()) {
         pause_for_others();
         return true;
     }
@@ -183,17 +183,17 @@ static bool advance(void)
         fprintf(stderr, "hostcuda: internal error: queued work can never run\n");
         return false;
     }
-    run_one(choice);
+    run_choice(choice);
     return true;
 }
 
 cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
 {
     bool can = true;
-    hc_division_look_again();
+    hc_division_recheck_handler();
     waiting++;
     while (can && !reached(data))
-        can = advance();
+        can = run_or_wait();
     waiting--;
     return can ? cudaSuccess : cudaErrorUnknown;
 }
@@ -216,7 +216,7 @@ static bool is_legacy(const struct CUstream_st *stream)
 
 bool hc_run_is_done(const struct CUstream_st *stream)
 {
-    return is_legacy(stream) ? legacy_reached(stream->device, hc_queue_last()) : !stream->head;
+    return is_legacy(stream) ? legacy_reached(stream->device, hc_queue_last_sequence()) : !stream->head;
 }
 
 struct limit {
@@ -235,28 +235,28 @@ static bool stream_limit_reached(const void *data)
 
 cudaError_t hc_run_stream(cudaStream_t stream)
 {
-    const struct limit limit = {.stream = stream, .device = stream->device, .sequence = hc_queue_last()};
+    const struct limit limit = {.stream = stream, .device = stream->device, .sequence = hc_queue_last_sequence()};
     hc_stream_retain(stream); /* another thread may destroy the stream meanwhile */
     cudaError_t error = hc_run_until(stream_limit_reached, &limit);
     hc_stream_release(stream);
-    return error ? error : hc_device_outcome(limit.device);
+    return error ? error : hc_device_error_after_wait(limit.device);
 }
 
-void hc_run_meanwhile(void)
+void hc_run_step_or_pause(void)
 {
-    struct hc_choice choice = busy ? (struct hc_choice){NULL, 0} : hc_choose();
+    struct hc_queue_choice choice = busy ? (struct hc_queue_choice){NULL, 0} : hc_queue_choose();
     if (busy)
-        hc_sleep();
+        hc_wait_for_change();
     else if (choice.stream)
-        run_one(choice);
+        run_choice(choice);
     else
         pause_for_others();
 }
 
-void hc_run_settle(void)
+void hc_run_wait_until_idle(void)
 {
     while (busy)
-        hc_sleep();
+        hc_wait_for_change();
 }
 
 static bool token_limit_reached(const void *data)
@@ -270,7 +270,7 @@ cudaError_t hc_run_token(struct hc_token *token, int device)
     const struct limit limit = {.token = hc_token_retain(token)};
     cudaError_t error = hc_run_until(token_limit_reached, &limit);
     hc_token_release(token);
-    return error ? error : hc_device_outcome(device);
+    return error ? error : hc_device_error_after_wait(device);
 }
 
 static bool device_limit_reached(const void *data)
@@ -281,28 +281,28 @@ static bool device_limit_reached(const void *data)
 
 cudaError_t hc_run_device(int device)
 {
-    const struct limit limit = {.device = device, .sequence = hc_queue_last()};
+    const struct limit limit = {.device = device, .sequence = hc_queue_last_sequence()};
     cudaError_t error = hc_run_until(device_limit_reached, &limit);
-    return error ? error : hc_device_outcome(device);
+    return error ? error : hc_device_error_after_wait(device);
 }
 
 /* ---- running work without calls ------------------------------------------------------------------------------- */
 
-bool hc_run_queued(void)
+bool hc_run_has_work(void)
 {
-    return hc_queue_count() > 0;
+    return hc_queue_item_count() > 0;
 }
 
-bool hc_run_uncalled(void)
+bool hc_run_without_call(void)
 {
-    struct hc_choice choice = busy || waiting ? (struct hc_choice){NULL, 0} : hc_choose();
-    hc_division_look_again();
+    struct hc_queue_choice choice = busy || waiting ? (struct hc_queue_choice){NULL, 0} : hc_queue_choose();
+    hc_division_recheck_handler();
     if (choice.stream)
-        run_one(choice);
+        run_choice(choice);
     return choice.stream != NULL;
 }
 
-void hc_run_forked(void)
+void hc_run_reset_in_child(void)
 {
     busy = false;
     waiting = 0;

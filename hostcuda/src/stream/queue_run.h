@@ -16,18 +16,18 @@ cudaError_t hc_run_device(int device);
 /* Runs queued work until `reached` returns true. */
 cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data);
 /* Runs one step of any work, or pauses if nothing can run: for waits that other threads or processes end. */
-void hc_run_meanwhile(void);
+void hc_run_step_or_pause(void);
 /* Waits until no item is running; queued ones stay. */
-void hc_run_settle(void);
+void hc_run_wait_until_idle(void);
 /* Runs one step of any work, or as many as the seed says: for programs that poll. */
-void hc_run_step(void);
+void hc_run_at_query(void);
 /* Runs one step of any work, unless a call runs work. Returns false if there is none. */
-bool hc_run_uncalled(void);
-bool hc_run_queued(void); /* whether any work is queued */
+bool hc_run_without_call(void);
+bool hc_run_has_work(void); /* whether any work is queued */
 /* Called in a child of fork, where the thread that ran work does not exist. */
-void hc_run_forked(void);
+void hc_run_reset_in_child(void);
 /* Runs work before anyone waits for it: in a seeded order, or if the queues are long. Host functions do not run, since
  * they may wait for the thread that makes this call. */
-void hc_run_early(void);
+void hc_run_at_call_end(void);
 
 #endif

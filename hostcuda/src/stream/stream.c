@@ -33,7 +33,7 @@ cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags
 }
 
 /* A stream that the program has destroyed is freed when its work is done and no thread uses it. */
-static void free_if_over(cudaStream_t stream)
+static void free_if_unused(cudaStream_t stream)
 {
     if (!stream->retired || stream->head || stream->pins)
         return;
@@ -43,11 +43,11 @@ static void free_if_over(cudaStream_t stream)
     free(stream);
 }
 
-void hc_stream_retire(cudaStream_t stream)
+void hc_stream_free_when_done(cudaStream_t stream)
 {
     hc_handle_remove(stream);
     stream->retired = true;
-    free_if_over(stream);
+    free_if_unused(stream);
 }
 
 void hc_stream_retain(cudaStream_t stream)
@@ -58,7 +58,7 @@ void hc_stream_retain(cudaStream_t stream)
 void hc_stream_release(cudaStream_t stream)
 {
     stream->pins--;
-    free_if_over(stream);
+    free_if_unused(stream);
 }
 
 /* ---- streams with queued work -------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static void place_busy(size_t rank, cudaStream_t stream)
 }
 
 /* Moves the stream, whose place is free, up or down to where its sequence number belongs. */
-static void sift(size_t rank, cudaStream_t stream)
+static void sift_busy(size_t rank, cudaStream_t stream)
 {
     for (; rank && hc_busy_streams[(rank - 1) / 2]->oldest > stream->oldest; rank = (rank - 1) / 2)
         place_busy(rank, hc_busy_streams[(rank - 1) / 2]);
@@ -86,7 +86,7 @@ static void sift(size_t rank, cudaStream_t stream)
 
 bool hc_stream_reserve_busy(void)
 {
-    return hc_grow(&hc_busy_streams, &busy_capacity, hc_busy_count + 1, sizeof(*hc_busy_streams));
+    return hc_array_reserve(&hc_busy_streams, &busy_capacity, hc_busy_count + 1, sizeof(*hc_busy_streams));
 }
 
 void hc_stream_begin_busy(cudaStream_t stream, uint64_t sequence)
@@ -98,14 +98,14 @@ void hc_stream_begin_busy(cudaStream_t stream, uint64_t sequence)
 void hc_stream_move_busy(cudaStream_t stream, uint64_t sequence)
 {
     stream->oldest = sequence;
-    sift(stream->rank, stream);
+    sift_busy(stream->rank, stream);
 }
 
 void hc_stream_end_busy(cudaStream_t stream)
 {
     cudaStream_t last = hc_busy_streams[--hc_busy_count];
     if (last != stream)
-        sift(stream->rank, last);
+        sift_busy(stream->rank, last);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static cudaStream_t per_thread_stream(struct hc_thread *thread)
     return *slot;
 }
 
-cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream)
+cudaError_t hc_stream_from_handle(cudaStream_t handle, cudaStream_t *stream)
 {
     struct hc_thread *thread = hc_thread();
     bool of_context = !handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread;

@@ -32,7 +32,7 @@ extern cudaStream_t hc_streams;
 cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags, int priority);
 /* Called when the program has destroyed the stream, and it is in no capture: it is freed once its queued work is done.
  */
-void hc_stream_retire(cudaStream_t stream);
+void hc_stream_free_when_done(cudaStream_t stream);
 /* Streams with queued work: a heap, the first of which has the oldest head. */
 extern cudaStream_t *hc_busy_streams;
 extern size_t hc_busy_count;
@@ -49,6 +49,6 @@ void hc_stream_retain(cudaStream_t stream);
 void hc_stream_release(cudaStream_t stream);
 
 /* Finds the stream behind a handle; NULL, legacy and per-thread are handles, too. */
-cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream);
+cudaError_t hc_stream_from_handle(cudaStream_t handle, cudaStream_t *stream);
 
 #endif

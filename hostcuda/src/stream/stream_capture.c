@@ -10,7 +10,7 @@
 static struct hc_capture *captures;
 static uint64_t capture_ids;
 
-struct hc_capture *hc_capture_live(uint64_t id)
+struct hc_capture *hc_capture_find_valid(uint64_t id)
 {
     struct hc_capture *capture = captures;
     while (capture && capture->id != id)
@@ -46,12 +46,12 @@ cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, con
     return cudaSuccess;
 }
 
-cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
+cudaError_t hc_capture_add_op(cudaStream_t stream, struct hc_op *op)
 {
-    cudaGraphNode_t node = hc_graph_add(stream->capture->graph, &stream->frontier, op);
+    cudaGraphNode_t node = hc_graph_create_node(stream->capture->graph, &stream->frontier, op);
     if (!node)
         return cudaErrorMemoryAllocation;
-    hc_node_count_free(node);
+    hc_node_add_to_block(node);
     hc_nodes_clear(&stream->frontier);
     return hc_nodes_add(&stream->frontier, node) ? hc_node_set_priority(node, stream->priority)
                                                  : cudaErrorMemoryAllocation;
@@ -59,7 +59,7 @@ cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
 
 /* ---- ending a capture ---------------------------------------------------------------------------------------- */
 
-static void leave(cudaStream_t stream)
+static void leave_capture(cudaStream_t stream)
 {
     *(stream->previous_member ? &stream->previous_member->next_member : &stream->capture->members) =
         stream->next_member;
@@ -70,11 +70,11 @@ static void leave(cudaStream_t stream)
 }
 
 /* Ends the capture. Its graph belongs to the caller. */
-static cudaGraph_t dissolve(struct hc_capture *capture)
+static cudaGraph_t end_capture(struct hc_capture *capture)
 {
     cudaGraph_t graph = capture->graph;
     while (capture->members)
-        leave(capture->members);
+        leave_capture(capture->members);
     *(capture->previous ? &capture->previous->next : &captures) = capture->next;
     if (capture->next)
         capture->next->previous = capture->previous;
@@ -85,9 +85,9 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
 
 /* A failed capture destroys its graph, even if the program passed the graph in (measured): its handle becomes invalid.
  * A child node's graph stays with its node, where CUDA crashes. */
-static void discard(struct hc_capture *capture)
+static void discard_capture(struct hc_capture *capture)
 {
-    cudaGraph_t graph = dissolve(capture);
+    cudaGraph_t graph = end_capture(capture);
     if (graph->owned)
         hc_graph_publish(graph);
     else
@@ -100,18 +100,18 @@ void hc_capture_stream_destroyed(cudaStream_t stream)
     if (!capture)
         return;
     if (capture->origin == stream) {
-        discard(capture);
+        discard_capture(capture);
         return;
     }
     /* the capture still has to be joined with its work */
     if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))
         hc_capture_invalidate(capture);
-    leave(stream);
+    leave_capture(stream);
 }
 
 /* Whether all frontiers precede the origin's frontier, or an earlier one that the program has replaced: a join lasts
  * (measured). */
-static bool joined(const struct hc_capture *capture)
+static bool is_joined(const struct hc_capture *capture)
 {
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
     bool all = hc_graph_all_marked(&capture->orphans);
@@ -126,7 +126,7 @@ static cudaError_t check_end(const struct hc_capture *capture)
 {
     if (capture->invalid)
         return cudaErrorStreamCaptureInvalidated;
-    if (!joined(capture))
+    if (!is_joined(capture))
         return cudaErrorStreamCaptureUnjoined;
     if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != hc_thread()->id)
         return cudaErrorStreamCaptureWrongThread;
@@ -138,7 +138,7 @@ cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place)
     cudaStream_t stream = NULL;
     if (place)
         *place = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
+    cudaError_t error = hc_stream_from_handle(handle, &stream);
     if (error)
         return error;
     struct hc_capture *capture = stream->capture;
@@ -150,10 +150,10 @@ cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place)
     }
     error = check_end(capture);
     if (error) {
-        discard(capture);
+        discard_capture(capture);
         return error;
     }
-    cudaGraph_t graph = dissolve(capture);
+    cudaGraph_t graph = end_capture(capture);
     hc_graph_publish(graph);
     if (place)
         *place = graph;
@@ -166,7 +166,7 @@ static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode m
 {
     if ((int)mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    cudaError_t error = hc_stream_from(handle, stream);
+    cudaError_t error = hc_stream_from_handle(handle, stream);
     if (error)
         return error;
     if ((*stream)->kind == HC_STREAM_LEGACY)
@@ -270,7 +270,7 @@ cudaError_t hc_capture_check_work(cudaStream_t stream)
     return check_legacy(stream, true);
 }
 
-cudaError_t hc_capture_unsafe_call(void)
+cudaError_t hc_capture_check_unsafe_call(void)
 {
     const struct hc_thread *thread = hc_thread();
     cudaError_t error = cudaSuccess;
@@ -287,7 +287,7 @@ cudaError_t hc_capture_unsafe_call(void)
     return error;
 }
 
-cudaError_t hc_capture_check_question(cudaStream_t stream)
+cudaError_t hc_capture_check_query(cudaStream_t stream)
 {
     if (!stream->capture)
         return cudaSuccess;
@@ -299,9 +299,9 @@ cudaError_t hc_capture_check_wait(cudaStream_t stream)
 {
     cudaError_t error;
     if (stream->capture)
-        return hc_capture_check_question(stream);
+        return hc_capture_check_query(stream);
     error = check_legacy(stream, true);
-    return error ? error : hc_capture_unsafe_call();
+    return error ? error : hc_capture_check_unsafe_call();
 }
 
 static bool has_member_of(const struct hc_capture *capture, int device)
@@ -335,7 +335,7 @@ static enum cudaStreamCaptureStatus status_of(const struct CUstream_st *stream)
 
 cudaError_t hc_capture_status(cudaStream_t handle, cudaStream_t *stream, enum cudaStreamCaptureStatus *status)
 {
-    cudaError_t error = status ? hc_stream_from(handle, stream) : cudaErrorInvalidValue;
+    cudaError_t error = status ? hc_stream_from_handle(handle, stream) : cudaErrorInvalidValue;
     if (!error)
         error = check_legacy(*stream, false);
     if (!error)
@@ -343,7 +343,7 @@ cudaError_t hc_capture_status(cudaStream_t handle, cudaStream_t *stream, enum cu
     return error;
 }
 
-cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info *asked)
+cudaError_t hc_capture_get_info(cudaStream_t handle, const struct hc_capture_info *asked)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_capture_status(handle, &stream, asked->status);
@@ -361,16 +361,17 @@ cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info 
 }
 
 /* What came before stays joined. Marks are used instead of a list, since a program may do this for each node. */
-static void leave_frontier(cudaStream_t origin)
+static void mark_frontier_left(cudaStream_t origin)
 {
     for (size_t i = 0; i < origin->frontier.count; i++)
         origin->frontier.items[i]->left = true;
 }
 
-cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)
+cudaError_t hc_capture_update_dependencies(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count,
+                                           unsigned flags)
 {
     cudaStream_t stream = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
+    cudaError_t error = hc_stream_from_handle(handle, &stream);
     if (error)
         return error;
     if (!stream->capture)
@@ -392,7 +393,7 @@ cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes,
         return cudaErrorMemoryAllocation;
     }
     if (set && stream == stream->capture->origin)
-        leave_frontier(stream);
+        mark_frontier_left(stream);
     hc_nodes_free(&stream->frontier);
     stream->frontier = fresh;
     return cudaSuccess;

@@ -18,7 +18,7 @@ struct hc_capture {
 };
 
 /* Returns NULL if the capture has ended or is invalid: events and nodes recorded in it are then meaningless. */
-struct hc_capture *hc_capture_live(uint64_t id);
+struct hc_capture *hc_capture_find_valid(uint64_t id);
 void hc_capture_invalidate(struct hc_capture *capture); /* NULL: does nothing */
 /* Begins a capture on the stream. Its nodes go into a new graph, or into the given graph, after the given nodes. */
 cudaError_t hc_capture_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode);
@@ -30,7 +30,7 @@ cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place);
 /* Makes a stream without a capture take part in this one. */
 cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, const struct hc_nodes *after);
 /* Adds a node for the op after the stream's frontier. Takes over the reference, also on failure. */
-cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op);
+cudaError_t hc_capture_add_op(cudaStream_t stream, struct hc_op *op);
 void hc_capture_stream_destroyed(cudaStream_t stream);
 
 /* Finds the stream behind a handle, and whether it captures. */
@@ -43,9 +43,10 @@ struct hc_capture_info {
     const cudaGraphNode_t **dependencies;
     size_t *count;
 };
-cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info *asked);
+cudaError_t hc_capture_get_info(cudaStream_t handle, const struct hc_capture_info *asked);
 /* Adds to what the stream's next node will depend on, or replaces it. */
-cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags);
+cudaError_t hc_capture_update_dependencies(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count,
+                                           unsigned flags);
 
 /* Whether work may be issued on the stream. */
 cudaError_t hc_capture_check_work(cudaStream_t stream);
@@ -53,11 +54,11 @@ cudaError_t hc_capture_check_work(cudaStream_t stream);
 cudaError_t hc_capture_check_wait(cudaStream_t stream);
 /* Whether the host may query the stream's id, device or flags. It may not while the stream captures, even if the
  * capture is already invalid (measured). */
-cudaError_t hc_capture_check_question(cudaStream_t stream);
+cudaError_t hc_capture_check_query(cudaStream_t stream);
 /* Whether the host may wait for a whole device. */
 cudaError_t hc_capture_check_device_wait(int device);
 /* Whether this thread may make a call that is unsafe during a capture, given its mode and the modes of all captures. If
  * not, the captures that forbid it are invalidated. */
-cudaError_t hc_capture_unsafe_call(void);
+cudaError_t hc_capture_check_unsafe_call(void);
 
 #endif

@@ -7,78 +7,78 @@
 
 #include <stdlib.h>
 
-enum { LOOKS = 4 }; /* checks within the timeout: a process that was stopped misses at most one of them */
-enum { EMPTY_LOOKS = 20, LEAST = 1 };
+enum { CHECKS = 4 }; /* checks within the timeout: a process that was stopped misses at most one of them */
+enum { EMPTY_CHECKS = 20, TIMEOUT_MIN = 1 };
 
-uint64_t hc_calls;
-static unsigned shorter; /* how often the timeout was halved */
-static bool asleep;      /* the thread waits until something is queued */
-static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
-static struct hc_own_thread watcher;
+uint64_t hc_call_count;
+static unsigned halvings; /* how often the timeout was halved */
+static bool asleep;       /* the thread waits until something is queued */
+static pthread_cond_t work_queued = PTHREAD_COND_INITIALIZER;
+static struct hc_own_thread progress_thread;
 
 /* A program that has polled is likely to poll again, so the timeout becomes shorter. */
-static unsigned current_patience(void)
+static unsigned current_timeout(void)
 {
-    unsigned now = hc_patience() >> shorter;
-    return now > LEAST ? now : LEAST;
+    unsigned now = hc_progress_timeout() >> halvings;
+    return now > TIMEOUT_MIN ? now : TIMEOUT_MIN;
 }
 
-static void adapt_patience(bool polled)
+static void adapt_timeout(bool polled)
 {
-    static unsigned calling; /* consecutive checks in which the program had made calls */
-    calling = polled ? 0 : calling + 1;
-    if (polled && hc_patience() >> shorter > LEAST)
-        shorter++;
-    if (calling < LOOKS * LOOKS || !shorter)
+    static unsigned polls_in_row; /* consecutive checks in which the program had made calls */
+    polls_in_row = polled ? 0 : polls_in_row + 1;
+    if (polled && hc_progress_timeout() >> halvings > TIMEOUT_MIN)
+        halvings++;
+    if (polls_in_row < CHECKS * CHECKS || !halvings)
         return;
-    shorter--;
-    calling = 0;
+    halvings--;
+    polls_in_row = 0;
 }
 
 /* Waits for one timeout. Returns false if there was a call, or nothing is queued any more. */
 static bool is_silent(void)
 {
-    unsigned look = (current_patience() + LOOKS - 1) / LOOKS;
-    uint64_t calls = hc_calls;
-    for (int i = 0; i < LOOKS && !watcher.over; i++) {
-        (void)hc_sleep_on(&wanted, look);
-        if (hc_calls != calls)
+    unsigned look = (current_timeout() + CHECKS - 1) / CHECKS;
+    uint64_t calls = hc_call_count;
+    for (int i = 0; i < CHECKS && !progress_thread.over; i++) {
+        (void)hc_wait_on_condition(&work_queued, look);
+        if (hc_call_count != calls)
             return false;
     }
-    return !watcher.over && hc_run_queued();
+    return !progress_thread.over && hc_run_has_work();
 }
 
 /* Runs work until the program calls. Returns false if nothing could run. */
 static bool run_while_silent(void)
 {
-    uint64_t calls = hc_calls;
+    uint64_t calls = hc_call_count;
     bool ran = false;
-    while (hc_calls == calls && !watcher.over && hc_run_uncalled())
+    while (hc_call_count == calls && !progress_thread.over && hc_run_without_call())
         ran = true;
     return ran;
 }
 
-static void sleep_until_wanted(void)
+static void sleep_until_queued(void)
 {
     asleep = true;
-    while (!hc_run_queued() && !watcher.over)
-        (void)hc_sleep_on(&wanted, 0);
+    while (!hc_run_has_work() && !progress_thread.over)
+        (void)hc_wait_on_condition(&work_queued, 0);
     asleep = false;
 }
 
-static void *watch_program(void *unused)
+static void *run_progress(void *unused)
 {
     unsigned empty = 0;
     (void)unused;
     (void)hc_thread(); /* registers this thread */
     hc_lock();
-    while (!watcher.over) {
+    while (!progress_thread.over) {
         bool silent = is_silent(), ran = silent && run_while_silent();
-        empty = hc_run_queued() ? 0 : empty + 1;
+        empty = hc_run_has_work() ? 0 : empty + 1;
         if (ran || !silent)
-            adapt_patience(ran);
-        if (empty == EMPTY_LOOKS)
-            sleep_until_wanted();
+            adapt_timeout(ran);
+        if (empty == EMPTY_CHECKS)
+            sleep_until_queued();
     }
     hc_unlock();
     return NULL;
@@ -86,12 +86,12 @@ static void *watch_program(void *unused)
 
 /* ---- fork and process exit ------------------------------------------------------------------------------------- */
 
-static void renew_in_child(void)
+static void reset_in_child(void)
 {
-    hc_run_forked();
-    hc_host_functions_forked();
-    wanted = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    watcher = (struct hc_own_thread){0};
+    hc_run_reset_in_child();
+    hc_host_functions_reset_in_child();
+    work_queued = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    progress_thread = (struct hc_own_thread){0};
     asleep = false;
     hc_unlock();
 }
@@ -100,8 +100,8 @@ static void renew_in_child(void)
 static void end_progress(void)
 {
     hc_lock();
-    hc_thread_end(&watcher, &wanted);
-    hc_host_functions_end();
+    hc_own_thread_stop(&progress_thread, &work_queued);
+    hc_host_functions_stop();
     hc_unlock();
 }
 
@@ -111,17 +111,17 @@ __attribute__((destructor)) static void end_progress_at_last(void)
     end_progress();
 }
 
-void hc_progress_begin(void)
+void hc_progress_start_if_queued(void)
 {
     static bool registered;
-    if (asleep && hc_run_queued())
-        (void)pthread_cond_signal(&wanted);
-    if (watcher.begun || watcher.over || !hc_run_queued() || !hc_patience())
+    if (asleep && hc_run_has_work())
+        (void)pthread_cond_signal(&work_queued);
+    if (progress_thread.begun || progress_thread.over || !hc_run_has_work() || !hc_progress_timeout())
         return;
     if (!registered) {
         registered = true;
-        (void)pthread_atfork(hc_lock, hc_unlock, renew_in_child); /* no memory: a child that makes calls may hang */
+        (void)pthread_atfork(hc_lock, hc_unlock, reset_in_child); /* no memory: a child that makes calls may hang */
         (void)atexit(end_progress);                               /* else the destructor, a little later */
     }
-    (void)hc_thread_begin(&watcher, watch_program); /* else work waits for calls */
+    (void)hc_own_thread_start(&progress_thread, run_progress); /* else work waits for calls */
 }

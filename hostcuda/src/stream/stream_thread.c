@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-bool hc_thread_begin(struct hc_own_thread *own, void *(*run)(void *unused))
+bool hc_own_thread_start(struct hc_own_thread *own, void *(*run)(void *unused))
 {
     sigset_t all, before;
     if (own->begun || own->over)
@@ -19,7 +19,7 @@ bool hc_thread_begin(struct hc_own_thread *own, void *(*run)(void *unused))
     return own->begun;
 }
 
-void hc_thread_end(struct hc_own_thread *own, pthread_cond_t *condition)
+void hc_own_thread_stop(struct hc_own_thread *own, pthread_cond_t *condition)
 {
     bool begun = own->begun;
     own->over = true;

@@ -12,9 +12,9 @@ struct hc_own_thread {
 
 /* Starts the thread. Needs the lock. Returns false if the thread is over, or cannot be created. The program's signals
  * do not reach the thread. */
-bool hc_thread_begin(struct hc_own_thread *own, void *(*run)(void *unused));
+bool hc_own_thread_start(struct hc_own_thread *own, void *(*run)(void *unused));
 /* Ends the thread: it waits on the condition, and returns when `over` is set. Needs the lock, which is released
  * meanwhile. */
-void hc_thread_end(struct hc_own_thread *own, pthread_cond_t *condition);
+void hc_own_thread_stop(struct hc_own_thread *own, pthread_cond_t *condition);
 
 #endif

@@ -6,13 +6,13 @@
 
 cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream)
 {
-    cudaError_t error = hc_stream_from(handle, stream);
+    cudaError_t error = hc_stream_from_handle(handle, stream);
     return error ? error : hc_capture_check_work(*stream);
 }
 
 cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op)
 {
-    return stream->capture ? hc_capture_add(stream, op) : hc_queue_op(stream, op);
+    return stream->capture ? hc_capture_add_op(stream, op) : hc_queue_op(stream, op);
 }
 
 static cudaError_t make_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
@@ -28,8 +28,8 @@ static cudaError_t make_launch(const struct cudaKernelNodeParams *params, const 
     return error;
 }
 
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
-                      cudaStream_t handle)
+cudaError_t hc_stream_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
+                             cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     struct hc_op *op = NULL;
@@ -38,7 +38,7 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc
         return error;
     if (stream->device != hc_thread()->device)
         return cudaErrorInvalidResourceHandle;
-    error = hc_check_buffer(params);
+    error = hc_check_packed_params(params);
     if (error)
         return stream->capture ? cudaErrorInvalidValue : error; /* and the capture stays valid (measured) */
     error = make_launch(params, cooperation, &op);
@@ -51,5 +51,5 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc
 void hc_stream_destroy(cudaStream_t stream)
 {
     hc_capture_stream_destroyed(stream);
-    hc_stream_retire(stream);
+    hc_stream_free_when_done(stream);
 }

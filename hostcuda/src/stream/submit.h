@@ -12,8 +12,8 @@ cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream);
 /* Queues or captures an op on a stream from hc_stream_for_work. Takes over the reference, also on failure. */
 cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op);
 /* Queues or captures a launch on a stream of the calling thread's device. cooperation may be NULL. */
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
-                      cudaStream_t handle);
+cudaError_t hc_stream_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
+                             cudaStream_t handle);
 /* Called when the program destroys the stream: a capture that it takes part in is updated. Work queued there still
  * runs. */
 void hc_stream_destroy(cudaStream_t stream);

@@ -232,7 +232,7 @@ else
 fi
 
 # A runtime calls a function by the newest of its forms, such as cuCtxSynchronize_v2: of what has a hook, that has one, too.
-grep -vh 'bg__driver_entry' debug/attach/hooks/*.c | grep -oE '\bcu[A-Z][A-Za-z0-9]*(_v[0-9]+)?' | sort -u >"$work/hooked"
+grep -vh 'bg__driver_get_entry_point' debug/attach/hooks/*.c | grep -oE '\bcu[A-Z][A-Za-z0-9]*(_v[0-9]+)?' | sort -u >"$work/hooked"
 sed -nE 's/^NAME\((cu[A-Za-z0-9]+(_v[0-9]+)?)\)$/\1/p' "$OUT/debug/attach/shim/names.inc" >"$work/names"
 awk '
     function base(name) { sub(/_v[0-9]+$/, "", name); return name }

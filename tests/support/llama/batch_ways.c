@@ -14,7 +14,7 @@ const char *batch_way_name(batch_way way)
 
 void make_work(batch_work *w, int count, int vocabulary, int variant, bool small)
 {
-    static const int lengths[LLAMA_SERVE_TEXTS] = {5, 1, 3, BATCH_LONGEST_PROMPT, 2, 7, 1, 7};
+    static const int lengths[LLAMA_SERVE_MAX_TEXTS] = {5, 1, 3, BATCH_LONGEST_PROMPT, 2, 7, 1, 7};
     w->count = count;
     w->limits = (llama_serve_limits){vocabulary, BATCH_CAPACITY, BATCH_MAX_ROWS};
     for (int i = 0; i < count; i++) {
@@ -38,7 +38,7 @@ llama_serve_result serve_work(const batch_work *w, llama_serve_run run, void *us
 
 void batch_runner_open(batch_runner *r, llama_model *model, int slots, batch_way way, bool garbage)
 {
-    *r = (batch_runner){.way = way, .garbage = garbage, .stream = llama_stream(model)};
+    *r = (batch_runner){.way = way, .garbage = garbage, .stream = llama_get_stream(model)};
     EXPECT_OK(llama_batch_create(&r->batch, llama_get_weights(model), slots, BATCH_CAPACITY, BATCH_MAX_ROWS, NULL,
                                  r->stream));
     EXPECT_OK(llama_buffers_create(&r->buffers, r->batch, r->stream));
@@ -101,7 +101,7 @@ static void warm_up(batch_runner *r, sized *pass)
     const int zero[BATCH_MAX_ROWS] = {0};
     int none[BATCH_MAX_ROWS];
     memset(none, -1, sizeof none);
-    EXPECT_OK(llama_buffers_put(&r->buffers, zero, zero, none, pass->rows));
+    EXPECT_OK(llama_buffers_copy_in(&r->buffers, zero, zero, none, pass->rows));
     EXPECT_OK(forward(pass, r->stream));
 }
 
@@ -127,7 +127,7 @@ static void run_padded(batch_runner *r, const padded *p)
     bool fresh = r->way != WAY_EAGER && !r->graph[p->rows];
     if (fresh)
         warm_up(r, &pass);
-    EXPECT_OK(llama_buffers_put(&r->buffers, p->token, p->position, p->slot, p->rows));
+    EXPECT_OK(llama_buffers_copy_in(&r->buffers, p->token, p->position, p->slot, p->rows));
     if (r->way == WAY_EAGER) {
         EXPECT_OK(forward(&pass, r->stream));
         return;
@@ -152,7 +152,7 @@ bg_status batch_runner_run(void *runner, const llama_serve_batch *batch, const i
     assert_int_equal(batch->tokens, rows);
     pad(&p, r, token, position, slot, rows);
     run_padded(r, &p);
-    EXPECT_OK(llama_buffers_get(&r->buffers, p.rows, all, all_next));
+    EXPECT_OK(llama_buffers_copy_out(&r->buffers, p.rows, all, all_next));
     /* garbage is what it is meant to be, and not by chance harmless */
     for (int i = rows; r->garbage && i < p.rows; i++)
         assert_true(isnan(all[(size_t)i * vocabulary]));

@@ -36,8 +36,8 @@ bg_status batch_runner_run(void *runner, const llama_serve_batch *batch, const i
                            const int *slot, int rows, float *logits, int *next);
 
 typedef struct batch_work {
-    llama_serve_request request[LLAMA_SERVE_TEXTS];
-    int count, prompt[LLAMA_SERVE_TEXTS][BATCH_LONGEST_PROMPT];
+    llama_serve_request request[LLAMA_SERVE_MAX_TEXTS];
+    int count, prompt[LLAMA_SERVE_MAX_TEXTS][BATCH_LONGEST_PROMPT];
     llama_serve_limits limits;
 } batch_work;
 

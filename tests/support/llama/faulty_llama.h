@@ -26,7 +26,7 @@ int faulty_teardown(void **state);
 void faulty_open_smollm2(faulty *f);
 
 typedef struct planted {
-    const char *calls[LLAMA_FAULTS_MOST];
+    const char *calls[LLAMA_FAULTS_MAX];
     int count;
 } planted;
 /* Plants the fault, and says so. */

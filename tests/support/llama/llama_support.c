@@ -64,7 +64,7 @@ int open_small_model(void **state)
 
 int close_small_model(void **state)
 {
-    cudaStream_t stream = llama_stream(*state);
+    cudaStream_t stream = llama_get_stream(*state);
     llama_destroy(*state);
     EXPECT_CUDA(cudaStreamDestroy(stream));
     return 0;

@@ -27,7 +27,7 @@ char *pool_take(bg_pool *pool, size_t bytes)
 char *pool_pin(bg_pool *pool, size_t bytes)
 {
     void *ptr;
-    EXPECT_OK(bg__pool_pin(pool, bytes, &ptr));
+    EXPECT_OK(bg__pool_alloc_pinned(pool, bytes, &ptr));
     EXPECT_OK(bg__pool_check(pool));
     return ptr;
 }
@@ -43,9 +43,9 @@ void pool_begin(bg_pool *pool, const char *name)
     EXPECT_OK(bg__pool_bucket_begin(pool, name));
 }
 
-bg__bucket_figures pool_end(bg_pool *pool)
+bg__bucket_stats pool_end(bg_pool *pool)
 {
-    bg__bucket_figures figures;
+    bg__bucket_stats figures;
     EXPECT_OK(bg__pool_bucket_end(pool, &figures));
     EXPECT_OK(bg__pool_check(pool));
     return figures;

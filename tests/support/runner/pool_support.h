@@ -19,7 +19,7 @@ char *pool_take(bg_pool *pool, size_t bytes);
 char *pool_pin(bg_pool *pool, size_t bytes);
 void pool_release(bg_pool *pool, void *ptr);
 void pool_begin(bg_pool *pool, const char *bucket);
-bg__bucket_figures pool_end(bg_pool *pool);
+bg__bucket_stats pool_end(bg_pool *pool);
 
 /* The page size: what the first byte costs. */
 size_t pool_page(void);

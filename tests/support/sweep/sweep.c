@@ -602,7 +602,7 @@ static void pictures(void)
     snprintf(path, sizeof path, "/tmp/breakgraph-sweep.%ld", (long)getpid());
     leave_elsewhere = true;
     if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
-        ok(bg__outline(graph, &outline));
+        ok(bg__outline_create(graph, &outline));
         ok(bg_graph_write_dot(graph, 1, path));
         if (!ok(bg_trace(graph, scene->stream, path))) {
             scene->replay_failed |= strncmp(bg_last_error(), "replay, ", 8) == 0;

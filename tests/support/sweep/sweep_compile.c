@@ -8,7 +8,7 @@
 /* Where a body fails in a proof, the rule is not used, and that is told: the scenario goes on. */
 static bg_status own_but_in_proofs(cudaError_t error)
 {
-    const bg_capture *capture = bg__live_here();
+    const bg_capture *capture = bg__thread_pass_or_capture();
     return capture != NULL && capture->in_body ? from_cuda(error) : sweep_own(error);
 }
 

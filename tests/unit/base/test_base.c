@@ -28,7 +28,7 @@ TEST(test_grow)
     long *list = NULL;
     for (long i = 0; i < 1000; i++) {
         size_t before = capacity;
-        EXPECT_OK(BG__GROW(list, count, capacity, "numbers"));
+        EXPECT_OK(BG__ARRAY_GROW(list, count, capacity, "numbers"));
         assert_true(count < capacity);
         assert_true(capacity == before || capacity >= 2 * before);
         changes += capacity != before;
@@ -37,7 +37,7 @@ TEST(test_grow)
     for (long i = 0; i < 1000; i++)
         assert_int_equal(list[i], i);
     assert_true(changes > 1 && changes < 12);
-    EXPECT_OK(bg__grow(&list, &capacity, 5000, sizeof *list, "numbers"));
+    EXPECT_OK(bg__array_grow(&list, &capacity, 5000, sizeof *list, "numbers"));
     assert_int_equal(capacity, 5000);
     assert_int_equal(list[999], 999);
     free(list);
@@ -49,12 +49,13 @@ TEST(test_grow_refuses_what_overflows)
     static const size_t needs[] = {PTRDIFF_MAX / sizeof(long) + 1, SIZE_MAX / sizeof(long) + 2, SIZE_MAX};
     size_t capacity = 0;
     long *list = NULL, *before;
-    EXPECT_OK(BG__GROW(list, 0, capacity, "numbers"));
+    EXPECT_OK(BG__ARRAY_GROW(list, 0, capacity, "numbers"));
     before = list;
     list[0] = 7;
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         size_t unchanged = capacity;
-        EXPECT_FAILS(bg__grow(&list, &capacity, needs[i], sizeof *list, "numbers"), BG_ERROR_OUT_OF_MEMORY, " numbers");
+        EXPECT_FAILS(bg__array_grow(&list, &capacity, needs[i], sizeof *list, "numbers"), BG_ERROR_OUT_OF_MEMORY,
+                     " numbers");
         assert_int_equal(capacity, unchanged);
         assert_ptr_equal(list, before);
         assert_int_equal(list[0], 7);
@@ -70,11 +71,11 @@ static void expect_printable(const char *from, size_t room, const char *shown)
     assert_non_null(out);
     memset(text, '#', sizeof text);
     memcpy(text, from, strlen(from) + 1);
-    bg__printable(text, room);
+    bg__escape_unprintable(text, room);
     assert_string_equal(text, shown);
     for (size_t i = room; i < sizeof text; i++)
         assert_int_equal(text[i], '#');
-    bg__print_text(out, from);
+    bg__print_escaped(out, from);
     assert_int_equal(fclose(out), 0);
     if (shown[0] == '\0' || shown[strlen(shown) - 1] != '.')
         assert_string_equal(written, shown);
@@ -118,14 +119,14 @@ TEST(test_sentences_are_printable)
     char name[1200];
     EXPECT_STATUS(bg__fail(BG_ERROR_IO, "%s is not there", "a\033]0;title\007b"), BG_ERROR_IO);
     assert_string_equal(bg_last_error(), "a\\x1b]0;title\\x07b is not there");
-    bg__fail_where("at \033[31m");
+    bg__error_add_location("at \033[31m");
     assert_string_equal(bg_last_error(), "at \\x1b[31m: a\\x1b]0;title\\x07b is not there");
-    bg__fail_restore("kept\n");
+    bg__error_set_text("kept\n");
     assert_string_equal(bg_last_error(), "kept\\x0a");
     memset(name, '\033', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     EXPECT_STATUS(bg__fail(BG_ERROR_IO, "what happened"), BG_ERROR_IO);
-    bg__fail_where("%s", name);
+    bg__error_add_location("%s", name);
     EXPECT_ERROR("\\x1b...: what happened");
     EXPECT_STATUS(bg_report_failure(BG_ERROR_OP, name, "e", "a"), BG_ERROR_OP);
     assert_null(strchr(bg_last_error(), '\033'));
@@ -268,13 +269,13 @@ FIXTURE_TEST(test_cublas_bind_in_a_pool)
 static const char *guess_single(uint32_t bits)
 {
     static char text[BG__REAL_BYTES];
-    return bg__real_guess(&bits, sizeof bits, text) ? text : "";
+    return bg__format_if_real(&bits, sizeof bits, text) ? text : "";
 }
 
 static const char *guess_double(uint64_t bits)
 {
     static char text[BG__REAL_BYTES];
-    return bg__real_guess(&bits, sizeof bits, text) ? text : "";
+    return bg__format_if_real(&bits, sizeof bits, text) ? text : "";
 }
 
 /* What is a float is told from counts, sizes, indices, masks and addresses. */
@@ -301,6 +302,6 @@ TEST(test_guessed_reals)
         assert_string_equal(guess_single(integers[i]), "");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         assert_string_equal(guess_double(words[i]), "");
-    assert_false(bg__real_guess("\0\0\200\077\0\0\200", 2, text));
+    assert_false(bg__format_if_real("\0\0\200\077\0\0\200", 2, text));
     assert_string_equal(text, "unchanged");
 }

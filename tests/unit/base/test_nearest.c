@@ -40,7 +40,7 @@ static const char *const ops[] = {"attention", "rope", "rope_scaled", "sample_to
 static const char *hint(const char *given, const char *lead)
 {
     static char text[BG__HINT_BYTES];
-    bg__nearest nearest = bg__nearest_to(given, strlen(given));
+    bg__nearest nearest = bg__nearest_begin(given, strlen(given));
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         bg__nearest_add(&nearest, ops[i], strlen(ops[i]));
     return bg__nearest_hint(&nearest, lead, text);
@@ -80,7 +80,7 @@ TEST(test_shared_paths)
                  {"decod#0/rope#0", "decode#0/rope#0", true},   {"/", "//", false}};
     char text[BG__HINT_BYTES];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        bg__nearest nearest = bg__nearest_to(pairs[i].given, strlen(pairs[i].given));
+        bg__nearest nearest = bg__nearest_begin(pairs[i].given, strlen(pairs[i].given));
         bg__nearest_add(&nearest, pairs[i].name, strlen(pairs[i].name));
         if ((bg__nearest_hint(&nearest, "", text)[0] != '\0') != pairs[i].near)
             fail_msg("%s, %s: \"%s\"", pairs[i].given, pairs[i].name, text);
@@ -96,7 +96,7 @@ TEST(test_long_names)
         memset(given, 'x', length);
         memset(name, 'x', length);
         name[length - 1] = 'y';
-        nearest = bg__nearest_to(given, length);
+        nearest = bg__nearest_begin(given, length);
         bg__nearest_add(&nearest, name, length);
         bg__nearest_hint(&nearest, "--", text);
         assert_int_equal(text[0] != '\0', length >= 2 && length <= BG__HINT_LONGEST);

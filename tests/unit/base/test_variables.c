@@ -21,8 +21,9 @@ static bool fits(const bg__variable *v, const char *value)
     unsigned set;
     int index;
     if (v->form == BG__FORM_CHOICES)
-        return bg__variable_choices(v, value, &set);
-    return v->form == BG__FORM_CHOICE ? bg__variable_choice(v, value, &index) : bg__variable_number(v, value, &number);
+        return bg__variable_parse_choices(v, value, &set);
+    return v->form == BG__FORM_CHOICE ? bg__variable_parse_choice(v, value, &index)
+                                      : bg__variable_parse_number(v, value, &number);
 }
 
 /* A row's own default and limits are allowed, what is beyond them is not, and it says what is. */
@@ -35,7 +36,7 @@ TEST(test_rows)
         assert_in_range(strlen(v->text), 10, LONGEST_TEXT);
         assert_true(strchr(v->text, '\n') == NULL);
         assert_true(is_checked_by_table(v) || v->allowed != NULL);
-        assert_true(strlen(bg__variable_allowed(v, NULL, allowed)) > 3);
+        assert_true(strlen(bg__variable_describe_allowed(v, NULL, allowed)) > 3);
         if (is_checked_by_table(v) && strchr(v->fallback, ' ') == NULL && bg__variable_find(v->fallback) == NULL)
             assert_true(fits(v, v->fallback));
         if (is_checked_by_table(v))
@@ -69,7 +70,7 @@ TEST(test_choices)
     EXPECT_OK(bg__env_choices("BG_CHECK", &set));
     assert_int_equal(set, 1 << 4 | 1 << 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(bg__variable_choices(bg__variable_find("BG_CHECK"), bad[i], &set));
+        assert_false(bg__variable_parse_choices(bg__variable_find("BG_CHECK"), bad[i], &set));
     assert_int_equal(setenv("BG_CHECK", "replay,all", 1), 0);
     EXPECT_STATUS(bg__env_choices("BG_CHECK", &set), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_CHECK is \"replay,all\"; allowed are off, or some of graph, replay, recapture, poison");
@@ -82,7 +83,7 @@ TEST(test_choices)
 static const char *allowed_for(const char *variable, const char *value)
 {
     static char text[BG__ALLOWED_BYTES];
-    return bg__variable_allowed(bg__variable_find(variable), value, text);
+    return bg__variable_describe_allowed(bg__variable_find(variable), value, text);
 }
 
 /* The value that was meant follows what is allowed. */

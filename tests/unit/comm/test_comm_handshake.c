@@ -36,7 +36,7 @@ static struct end end_of_rank(const struct member *m, int rank, const char *toke
 
 static void end_free(struct end *e)
 {
-    bg__close(&e->fd);
+    bg__close_fd(&e->fd);
     bg__reader_free(&e->reader);
 }
 
@@ -58,7 +58,7 @@ static int connect_by_ipv6(int port)
     struct sockaddr_in6 address = mapped_address(port);
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-        bg__close(&fd);
+        bg__close_fd(&fd);
     return fd;
 }
 
@@ -81,7 +81,7 @@ static bg__frame listen_to(struct end *e)
     bg__frame frame = {0};
     while (bg__now_ms() < until) {
         struct pollfd wait = {e->fd, POLLIN, 0};
-        EXPECT_BG(bg__wait(&wait, 1, until));
+        EXPECT_BG(bg__poll(&wait, 1, until));
         switch (bg__frame_read(e->fd, &e->reader, &frame)) {
         case BG__READ_NOTHING: continue;
         case BG__READ_FRAME: return frame;
@@ -116,17 +116,17 @@ static void begin(struct end *e, const struct member *m)
     begin_with(e, m, &e->hello);
 }
 
-static void say_proof(struct end *e, bg__side side)
+static void say_proof(struct end *e, bg__handshake_side side)
 {
-    bg__proof proof;
-    EXPECT_BG(bg__proof_make(&e->job, side, &e->hello, &e->nonce, &proof));
+    bg__handshake_proof proof;
+    EXPECT_BG(bg__handshake_proof_make(&e->job, side, &e->hello, &e->nonce, &proof));
     say(e, BG__PROOF, &proof, sizeof proof);
 }
 
 /* Rank 0 has taken it, and shows its own. */
 static void expect_proof(struct end *e)
 {
-    bg__proof proof;
+    bg__handshake_proof proof;
     receive(e, BG__PROOF, &proof, sizeof proof);
 }
 
@@ -144,7 +144,7 @@ static void expect_refusal(struct end *e, const char *why)
 }
 
 /* Comes as rank 1 with this token, and shows the proof of that side. */
-static void come_refused(const struct member *m, const char *token, bg__side side, const char *why)
+static void come_refused(const struct member *m, const char *token, bg__handshake_side side, const char *why)
 {
     OWNED_END(e, 1, token);
     begin(&e, m);
@@ -174,11 +174,11 @@ static void prove_again(const struct member *m)
 {
     OWNED_END(first, 1, secret);
     OWNED_END(second, 1, NULL);
-    bg__proof proof;
+    bg__handshake_proof proof;
     EXPECT_BG(bg__hello_make(&first.job, &first.hello));
     first.hello.watch = 1; /* a rank that loses this one alone may come again */
     begin_with(&first, m, &first.hello);
-    EXPECT_BG(bg__proof_make(&first.job, BG__SIDE_RANK, &first.hello, &first.nonce, &proof));
+    EXPECT_BG(bg__handshake_proof_make(&first.job, BG__SIDE_RANK, &first.hello, &first.nonce, &proof));
     begin_with(&second, m, &first.hello);
     EXPECT(memcmp(&first.nonce, &second.nonce, sizeof first.nonce) != 0);
     say(&second, BG__PROOF, &proof, sizeof proof);
@@ -320,13 +320,13 @@ static void pretend(struct end *e, const char *how)
 {
     const bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
     const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
-    bg__proof proof, zeros = {{0}};
+    bg__handshake_proof proof, zeros = {{0}};
     receive(e, BG__HELLO, &e->hello, sizeof e->hello);
     EXPECT(memmem(&e->hello, sizeof e->hello, secret, 8) == NULL);
     EXPECT_BG(bg__nonce_make(&e->nonce));
     say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
     receive(e, BG__PROOF, &proof, sizeof proof);
-    EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
+    EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__handshake_proof_equal(&proof, &zeros));
     if (strcmp(how, "refused") == 0)
         EXPECT(bg__frame_send(e->fd, &refused, bg__now_ms() + 5000));
     else if (strcmp(how, "zeros") == 0)
@@ -456,7 +456,7 @@ TEST(test_other_user_by_ipv6)
         print_message("skipped: there is no IPv6\n");
         skip();
     }
-    bg__close(&fd);
+    bg__close_fd(&fd);
     need_root();
     by_ipv6 = true;
     run_bold_user_and_listener(secret);

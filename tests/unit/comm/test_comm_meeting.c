@@ -83,7 +83,7 @@ TEST(test_wait_names_the_limit)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    assert_int_equal(bg__wait(fds, 16, bg__now_ms() + 1000), BG_ERROR_IO);
+    assert_int_equal(bg__poll(fds, 16, bg__now_ms() + 1000), BG_ERROR_IO);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_non_null(strstr(bg_last_error(), "this process may have 8 open files (ulimit -n)"));
     assert_int_equal(fds[3].revents, 0);
@@ -118,14 +118,14 @@ TEST(test_own_end)
     struct sockaddr_in address;
     int fd = bind_anywhere(&address), other, listener;
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_true(bg__is_own_end(fd));
+    assert_true(bg__is_self_connected(fd));
     close(fd);
 
     listener = bind_anywhere(&address);
     assert_int_equal(listen(listener, 1), 0);
     other = connect_to_port(ntohs(address.sin_port));
     assert_true(other >= 0);
-    assert_false(bg__is_own_end(other));
+    assert_false(bg__is_self_connected(other));
     close(other);
     close(listener);
 }
@@ -177,8 +177,8 @@ TEST(test_first_address_taken)
                     both = next;
     both.ai_addr = (struct sockaddr *)&first;
     both.ai_next = &next;
-    bg__meeting meeting = {.found = &both, .name = "both"};
-    assert_int_equal(bg__listen(&meeting, &fd, text), BG_ERROR_IO);
+    bg__rendezvous meeting = {.found = &both, .name = "both"};
+    assert_int_equal(bg__rendezvous_listen(&meeting, &fd, text), BG_ERROR_IO);
     assert_int_equal(fd, -1);
     assert_non_null(strstr(bg_last_error(), "if another job uses this port"));
     close(other);
@@ -262,10 +262,10 @@ TEST(test_torchrun_in_a_rank)
     options.size = 2;
     assert_int_equal(setenv("BG_RANKS_SOCKET", "/tmp/outer/ranks", 1), 0);
     assert_int_equal(setenv("MASTER_PORT", "4000", 1), 0);
-    assert_int_equal(bg__job_find(&job, &options), BG_OK);
+    assert_int_equal(bg__job_read(&job, &options), BG_OK);
     assert_string_equal(job.socket, "/tmp/outer/ranks");
     assert_int_equal(setenv("TORCHELASTIC_RUN_ID", "inner", 1), 0);
-    assert_int_equal(bg__job_find(&job, &options), BG_OK);
+    assert_int_equal(bg__job_read(&job, &options), BG_OK);
     assert_null(job.socket);
     assert_int_equal(job.port, 4001);
     assert_int_equal(unsetenv("TORCHELASTIC_RUN_ID") | unsetenv("MASTER_PORT") | unsetenv("BG_RANKS_SOCKET"), 0);

@@ -52,7 +52,7 @@ static void let_time_pass(void)
 
 struct scene {
     bg__link link;
-    bg__track track;
+    bg__replay_tracker track;
     bg__watchdog watchdog;
     int ends[RANKS]; /* the test's, of ranks 1 and 2 */
     bg__reader readers[RANKS];
@@ -90,7 +90,7 @@ static int close_scene(void **state)
     struct scene *s = *state;
     bg__watchdog_stop(&s->watchdog);
     for (int i = 1; i < RANKS; i++) {
-        bg__close(&s->ends[i]);
+        bg__close_fd(&s->ends[i]);
         bg__reader_free(&s->readers[i]);
     }
     bg__link_free(&s->link);
@@ -122,7 +122,7 @@ static bg__frame hear(struct scene *s, int rank)
 {
     struct pollfd wait = {s->ends[rank], POLLIN, 0};
     bg__frame frame;
-    bg__read read;
+    bg__read_result read;
     while ((read = bg__frame_read(s->ends[rank], &s->readers[rank], &frame)) == BG__READ_NOTHING)
         if (poll(&wait, 1, PATIENCE_MS) == 0)
             fail_msg("rank %d hears nothing", rank);

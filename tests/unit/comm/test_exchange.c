@@ -27,7 +27,7 @@ static void open_pair(struct pair *p)
 
 static void close_pair(struct pair *p)
 {
-    bg__close(&p->zero);
+    bg__close_fd(&p->zero);
     bg__link_free(&p->link);
 }
 

@@ -14,7 +14,7 @@ enum { MANY = 64, MOST = 4096 };
 static void expect_cut(const char *from, size_t room, const char *expected)
 {
     char text[64];
-    bg__cut(text, room, from);
+    bg__truncate_text(text, room, from);
     assert_string_equal(text, expected);
     assert_true(strlen(text) < room);
 }
@@ -35,11 +35,11 @@ TEST(test_together)
     static const char hung[] = "bucket 8, replay 12, step 3 of 7 (segment 3, op call all_reduce#1) has not finished";
     static const char idle[] = "not in a replay";
     static const char *const texts[] = {hung, idle, hung, hung, hung, hung, idle, NULL, "does not answer"};
-    bg__place places[9];
-    char text[BG__SENTENCE_MAX];
+    bg__rank_place places[9];
+    char text[BG__FAILURE_TEXT_MAX];
     for (int i = 0; i < 9; i++)
         places[i].text = texts[i];
-    bg__say_places(text, sizeof text, "too late", places, 9);
+    bg__format_places(text, sizeof text, "too late", places, 9);
     assert_string_equal(text, "too late: ranks 0, 2-5: bucket 8, replay 12, step 3 of 7 (segment 3, op call "
                               "all_reduce#1) has not finished; ranks 1, 6: not in a replay; rank 8: does not answer");
 }
@@ -48,7 +48,7 @@ TEST(test_together)
 
 struct crowd {
     char text[MOST][BG__PLACE_MAX];
-    bg__place places[MOST];
+    bg__rank_place places[MOST];
 };
 
 static struct crowd *make_crowd(int count, const char *format)
@@ -110,8 +110,8 @@ static void expect_all_named(int count, const char *format)
     static const char why[] = "the replay on rank 5 has made no progress for 60 s";
     static bool named[MOST];
     struct crowd *c = make_crowd(count, format);
-    char text[BG__SENTENCE_MAX];
-    bg__say_places(text, sizeof text, why, c->places, count);
+    char text[BG__FAILURE_TEXT_MAX];
+    bg__format_places(text, sizeof text, why, c->places, count);
     print_message("%s\n", text);
     assert_memory_equal(text, why, sizeof why - 1);
     assert_int_equal(count_named(text + sizeof why - 1, named), count);
@@ -134,14 +134,14 @@ TEST(test_many)
 TEST(test_scattered)
 {
     static bool named[MOST];
-    bg__place places[MANY];
-    char text[BG__SENTENCE_MAX];
+    bg__rank_place places[MANY];
+    char text[BG__FAILURE_TEXT_MAX];
     for (int step = 2; step <= 3; step++) {
         for (int i = 0; i < MANY; i++)
             places[i].text = i % step
                                  ? "not in a replay; the last call made with the others was \"the choice of batch 1\""
                                  : "does not answer";
-        bg__say_places(text, sizeof text, "why", places, MANY);
+        bg__format_places(text, sizeof text, "why", places, MANY);
         assert_int_equal(count_named(text, named), MANY);
     }
 }
@@ -150,14 +150,14 @@ TEST(test_scattered)
 TEST(test_too_many)
 {
     struct crowd *c = make_crowd(MOST, "%d bucket");
-    char text[BG__SENTENCE_MAX];
-    bg__say_places(text, sizeof text, "why", c->places, MOST);
+    char text[BG__FAILURE_TEXT_MAX];
+    bg__format_places(text, sizeof text, "why", c->places, MOST);
     print_message("%s\n", text);
     assert_non_null(strstr(text, "; rank 9: 9 bucket; rank 10: 10 bucket; "));
     assert_string_equal(text + strlen(text) - strlen("-4095: at other places"), "-4095: at other places");
     for (int i = 0; i < MOST; i++)
         c->places[i].text = i % 2 ? "here" : "there";
-    bg__say_places(text, sizeof text, "why", c->places, MOST);
+    bg__format_places(text, sizeof text, "why", c->places, MOST);
     print_message("%s\n", text);
     assert_non_null(strstr(text, ", 98, 100, 102, 104 and 1995 more: there; ranks 1, 3, 5"));
     free(c);

@@ -7,7 +7,7 @@
 /* max |difference| / max |reference|: the products' shapes differ, and with them their roundings. */
 static const double TOLERANCE = 1e-4;
 
-enum { TEXTS = LLAMA_SERVE_TEXTS };
+enum { TEXTS = LLAMA_SERVE_MAX_TEXTS };
 
 static const llama_config odd_shape = ODD_SHAPE(.width = 90, .heads = 6, .kv_heads = 2);
 

@@ -38,7 +38,7 @@ static void free_place(place *p)
 static bg_report *run(faulty *f, tool tool, bool repeatable)
 {
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    bg_tensor logits = llama_logits(f->model);
+    bg_tensor logits = llama_get_logits(f->model);
     FREED_BY(free_block) float *expected = faulty_eager(f), *next = NULL;
     FREED_BY(free_place) place before, after;
     bg_report *report = NULL;
@@ -174,7 +174,7 @@ static void expect_named(faulty *f, llama_fault kind, uint64_t seed)
 
 LLAMA_BISECT_TEST(test_singles)
 {
-    for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
+    for (int kind = 0; kind < LLAMA_FAULT_SINGLE_KINDS; kind++)
         for (uint64_t seed = 1; seed <= seeds(); seed++)
             expect_named(f, (llama_fault)kind, seed);
 }

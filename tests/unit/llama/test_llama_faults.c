@@ -112,7 +112,7 @@ LLAMA_FAULTS_TEST(test_none)
 
 LLAMA_FAULTS_TEST(test_singles)
 {
-    for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
+    for (int kind = 0; kind < LLAMA_FAULT_SINGLE_KINDS; kind++)
         for (uint64_t seed = 1; seed <= seeds(); seed++)
             check_single(f, (llama_fault)kind, seed);
 }
@@ -151,7 +151,7 @@ static int count_places(llama_fault kind, char names[PLACES][32])
 {
     int distinct = 0;
     for (uint64_t seed = 0; seed < PLACES; seed++) {
-        const char *calls[LLAMA_FAULTS_MOST];
+        const char *calls[LLAMA_FAULTS_MAX];
         int same = 0;
         EXPECT_OK(llama_faults_plant(kind, seed, &llama_small));
         assert_true(llama_faults_list(calls) > 0);
@@ -183,7 +183,7 @@ TEST_F(test_places, faulty_setup, faulty_teardown, faulty *f)
 static int read_option(const char *value, char *error)
 {
     char *words[] = {"llama", "--plant-faults", (char *)value, "--demo", NULL}, **argv = words;
-    int argc = 4, result = llama_faults_option(&argc, &argv, error);
+    int argc = 4, result = llama_faults_parse_option(&argc, &argv, error);
     if (result == 0) {
         assert_int_equal(argc, 2);
         assert_string_equal(argv[1], "--demo");
@@ -196,7 +196,7 @@ TEST(test_option)
     static const char *const wrong[] = {
         "", "branch", "branch:", "branch:-1", "branch:1x", "branc:1", "branches:1", ":1", "nan:99999999999999999999"};
     char error[GGUF_ERROR_SIZE];
-    const char *calls[LLAMA_FAULTS_MOST], *expected[LLAMA_FAULTS_MOST];
+    const char *calls[LLAMA_FAULTS_MAX], *expected[LLAMA_FAULTS_MAX];
     char name[32];
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -15,8 +15,8 @@ static int setup(void **state)
     open_small_model(state);
     EXPECT_OK(llama_reset(*state));
     EXPECT_OK(llama_set_token(*state, 3));
-    EXPECT_OK(llama_forward(*state, llama_stream(*state)));
-    EXPECT_CUDA(cudaStreamSynchronize(llama_stream(*state)));
+    EXPECT_OK(llama_forward(*state, llama_get_stream(*state)));
+    EXPECT_CUDA(cudaStreamSynchronize(llama_get_stream(*state)));
     return 0;
 }
 
@@ -34,15 +34,15 @@ static bg_graph *capture(llama_model *model, bool full)
     bg_graph *graph = NULL;
 
     EXPECT_OK(bg_override_eager(full ? "!*" : NULL));
-    EXPECT_OK(bg_capture_begin(&begun, llama_stream(model), NULL));
-    EXPECT_OK(llama_forward(model, llama_stream(model)));
+    EXPECT_OK(bg_capture_begin(&begun, llama_get_stream(model), NULL));
+    EXPECT_OK(llama_forward(model, llama_get_stream(model)));
     EXPECT_OK(bg_capture_end(begun, &graph));
     return graph;
 }
 
 LLAMA_NODES_TEST(test_clean)
 {
-    cudaStream_t stream = llama_stream(model);
+    cudaStream_t stream = llama_get_stream(model);
     for (int full = 0; full < 2; full++) {
         bg_graph *graph = capture(model, full);
         bg_report *report = NULL;
@@ -65,7 +65,7 @@ typedef struct wanted {
     bool found;
 } wanted;
 
-static bg_status look(void *user, const bg__held *held)
+static bg_status look(void *user, const bg__node_pointer *held)
 {
     wanted *w = user;
     w->found |= held->address == w->address;
@@ -77,7 +77,7 @@ static bool is_held(const bg__nodes *nodes, const bg__call *call, const void *ad
     wanted w = {(uintptr_t)address, false};
     for (size_t i = 0; i < nodes->count; i++)
         if (nodes->node[i].call == call)
-            EXPECT_OK(bg__node_addresses(&nodes->node[i], look, &w));
+            EXPECT_OK(bg__node_visit_pointers(&nodes->node[i], look, &w));
     return w.found;
 }
 
@@ -87,7 +87,7 @@ LLAMA_NODES_TEST(test_tensors)
     bg__nodes nodes;
     int seen = 0;
 
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         if (call->child != NULL)
             continue; /* its tensors are its children's */
@@ -113,7 +113,7 @@ LLAMA_NODES_TEST(test_frozen_scalar)
     bg_finding finding = BG_FINDING_INIT;
 
     llama_plant_frozen_scalar(model);
-    EXPECT_OK(bg_check_recapture(llama_forward, model, NULL, llama_stream(model), &report));
+    EXPECT_OK(bg_check_recapture(llama_forward, model, NULL, llama_get_stream(model), &report));
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "frozen-value");

@@ -12,7 +12,7 @@
 /* max |difference| / max |reference| between products of different shapes. */
 static const double TOLERANCE = 1e-4;
 
-enum { TEXTS = LLAMA_SERVE_TEXTS, ROWS = BATCH_MAX_ROWS, CAPACITY = BATCH_CAPACITY };
+enum { TEXTS = LLAMA_SERVE_MAX_TEXTS, ROWS = BATCH_MAX_ROWS, CAPACITY = BATCH_CAPACITY };
 
 static const llama_config shape = {.layers = 2,
                                    .width = 64,
@@ -62,7 +62,8 @@ static void open_trio(trio *t, llama_model *model, const bg_runner_config *confi
 {
     memset(t, 0, sizeof *t);
     t->mode = config->mode;
-    EXPECT_OK(llama_engine_create(&t->engine, llama_get_weights(model), TEXTS, CAPACITY, config, llama_stream(model)));
+    EXPECT_OK(
+        llama_engine_create(&t->engine, llama_get_weights(model), TEXTS, CAPACITY, config, llama_get_stream(model)));
     batch_runner_open(&t->padded, model, TEXTS, WAY_EAGER, false);
     batch_runner_open(&t->exact, model, TEXTS, WAY_EAGER, false);
     EXPECT_OK(bg_runner_capture(t->engine.runner));
@@ -214,7 +215,7 @@ static size_t mapped_by(llama_model *model, const char *schedule, int max_tokens
     config.schedule = schedule;
     config.max_tokens = max_tokens;
     config.warmups = 0;
-    EXPECT_OK(llama_engine_create(&engine, llama_get_weights(model), 1, 4, &config, llama_stream(model)));
+    EXPECT_OK(llama_engine_create(&engine, llama_get_weights(model), 1, 4, &config, llama_get_stream(model)));
     EXPECT_OK(bg_runner_capture(engine.runner));
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
     for (int i = 0; i < bg_runner_bucket_count(engine.runner); i++) {

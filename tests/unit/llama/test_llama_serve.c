@@ -129,11 +129,11 @@ static void expect_refused(const llama_serve_request *request, int count, const 
 TEST(test_refuses_requests)
 {
     const int prompt[8] = {0, 1, 2, 3, 4, 5, 6, 7}, outside[2] = {1, VOCABULARY};
-    llama_serve_request many[LLAMA_SERVE_TEXTS + 1];
-    for (int i = 0; i <= LLAMA_SERVE_TEXTS; i++)
+    llama_serve_request many[LLAMA_SERVE_MAX_TEXTS + 1];
+    for (int i = 0; i <= LLAMA_SERVE_MAX_TEXTS; i++)
         many[i] = (llama_serve_request){prompt, 3, 1, -1};
     expect_refused(many, 0, "number of requests");
-    expect_refused(many, LLAMA_SERVE_TEXTS + 1, "number of requests");
+    expect_refused(many, LLAMA_SERVE_MAX_TEXTS + 1, "number of requests");
     expect_refused(many, 3, "more tokens than a batch takes");
     expect_refused(&(llama_serve_request){prompt, 0, 1, -1}, 1, "no token");
     expect_refused(&(llama_serve_request){prompt, 1, 0, -1}, 1, "tokens is less than 1");

@@ -57,7 +57,7 @@ static llama_traffic make_traffic(int count, double rate, int longest_prompt)
                                            .longest_prompt = longest_prompt,
                                            .most_tokens = 9};
     llama_traffic traffic;
-    EXPECT_OK(llama_traffic_make(&traffic, &options));
+    EXPECT_OK(llama_traffic_create(&traffic, &options));
     assert_int_equal(traffic.count, count);
     return traffic;
 }

@@ -37,8 +37,8 @@ static bg_graph *capture(llama_model *model)
     options.launch_segments = false;
     EXPECT_OK(llama_reset(model));
     EXPECT_OK(llama_set_token(model, 3));
-    EXPECT_OK(llama_forward(model, llama_stream(model))); /* libraries load their kernels at first use */
-    EXPECT_OK(bg_capture_forward(&graph, llama_forward, model, llama_stream(model), &options));
+    EXPECT_OK(llama_forward(model, llama_get_stream(model))); /* libraries load their kernels at first use */
+    EXPECT_OK(bg_capture_forward(&graph, llama_forward, model, llama_get_stream(model), &options));
     return graph;
 }
 
@@ -57,9 +57,9 @@ static text generate(llama_model *model, bg_graph *graph, seen *stepped)
     for (int i = 0; i < STEPS; i++) {
         bg_report *report = NULL;
         if (stepped == NULL)
-            EXPECT_OK(bg_replay(graph, llama_stream(model)));
+            EXPECT_OK(bg_replay(graph, llama_get_stream(model)));
         else
-            EXPECT_OK(bg_step(graph, llama_stream(model), count, stepped, &report));
+            EXPECT_OK(bg_step(graph, llama_get_stream(model), count, stepped, &report));
         if (report != NULL)
             EXPECT_NO_FINDING(report);
         EXPECT_OK(llama_read_logits(model, t.logits + (size_t)i * vocabulary));

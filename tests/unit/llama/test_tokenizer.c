@@ -74,8 +74,8 @@ static void expect_stream(const char *bytes, const char *expected)
     char out[256];
     size_t written = 0;
     for (size_t i = 0; bytes[i]; i++)
-        written += unicode_push(&stream, bytes + i, 1, out + written);
-    written += unicode_finish(&stream, out + written);
+        written += unicode_stream_push(&stream, bytes + i, 1, out + written);
+    written += unicode_stream_finish(&stream, out + written);
     out[written] = 0;
     assert_string_equal(out, expected);
 }
@@ -84,10 +84,10 @@ TEST(test_stream_holds_back_unfinished_characters)
 {
     unicode_stream stream = {0};
     char out[32];
-    assert_int_equal(unicode_push(&stream, "\xE2\x82", 2, out), 0);
-    assert_int_equal(unicode_push(&stream, "\xAC!", 2, out), 4);
+    assert_int_equal(unicode_stream_push(&stream, "\xE2\x82", 2, out), 0);
+    assert_int_equal(unicode_stream_push(&stream, "\xAC!", 2, out), 4);
     assert_memory_equal(out, "\xE2\x82\xAC!", 4);
-    assert_int_equal(unicode_finish(&stream, out), 0);
+    assert_int_equal(unicode_stream_finish(&stream, out), 0);
     expect_stream("plain", "plain");
     expect_stream("\xF0\x9F\x91\x8D", "\xF0\x9F\x91\x8D");
     expect_stream("a\xF0\x9F", "a\xEF\xBF\xBD");
@@ -226,21 +226,21 @@ TOKENIZER_TEST(test_special_tokens)
     EXPECT("<|start|><|start|>", START, START);
     EXPECT("<|start", LESS, BAR, S, T, A, R, T);
     EXPECT("<|st", LESS, BAR, S, T); /* an unused token is never found */
-    assert_int_equal(tokenizer_end(t), END);
+    assert_int_equal(tokenizer_end_token(t), END);
     assert_int_equal(tokenizer_size(t), TOKENS);
-    assert_int_equal(tokenizer_find(t, "<|end|>", 7), END);
-    assert_int_equal(tokenizer_find(t, " hello", 6), SP_HELLO);
-    assert_int_equal(tokenizer_find(t, "zz", 2), -1);
+    assert_int_equal(tokenizer_find_token(t, "<|end|>", 7), END);
+    assert_int_equal(tokenizer_find_token(t, " hello", 6), SP_HELLO);
+    assert_int_equal(tokenizer_find_token(t, "zz", 2), -1);
 }
 
 TOKENIZER_TEST(test_token_texts)
 {
-    assert_int_equal(tokenizer_text(t, SP_HELLO).length, 6);
-    assert_memory_equal(tokenizer_text(t, SP_HELLO).text, " hello", 6);
-    assert_memory_equal(tokenizer_text(t, E_ACUTE).text, "\xC3\xA9", 2);
-    assert_memory_equal(tokenizer_text(t, START).text, "<|start|>", 9);
-    assert_int_equal(tokenizer_text(t, -1).length, 0);
-    assert_int_equal(tokenizer_text(t, TOKENS).length, 0);
+    assert_int_equal(tokenizer_get_bytes(t, SP_HELLO).length, 6);
+    assert_memory_equal(tokenizer_get_bytes(t, SP_HELLO).text, " hello", 6);
+    assert_memory_equal(tokenizer_get_bytes(t, E_ACUTE).text, "\xC3\xA9", 2);
+    assert_memory_equal(tokenizer_get_bytes(t, START).text, "<|start|>", 9);
+    assert_int_equal(tokenizer_get_bytes(t, -1).length, 0);
+    assert_int_equal(tokenizer_get_bytes(t, TOKENS).length, 0);
 }
 
 TOKENIZER_TEST(test_empty_text)
@@ -336,7 +336,7 @@ static tokenizer *open_real(void)
 static void expect_text(const tokenizer *t, const int *ids, int count, const char *text)
 {
     for (int i = 0; i < count; i++) {
-        gguf_string piece = tokenizer_text(t, ids[i]);
+        gguf_string piece = tokenizer_get_bytes(t, ids[i]);
         assert_memory_equal(piece.text, text, piece.length);
         text += piece.length;
     }

@@ -4,7 +4,7 @@
 #include "memory/ledger.h"
 #include "memory/pages.h"
 
-static bg__owner owner_of(bg__level level, const void *ptr)
+static bg__owner owner_of(bg__owner_level level, const void *ptr)
 {
     bg__owner owner;
     EXPECT_OK(bg__owner_find(level, ptr, &owner));
@@ -31,7 +31,7 @@ static void expect_block(const void *ptr, const char *name, const char *base, si
     assert_int_equal(owner.freed, freed);
 }
 
-static void expect_none(bg__level level, const void *ptr)
+static void expect_none(bg__owner_level level, const void *ptr)
 {
     assert_int_equal(owner_of(level, ptr).kind, BG__OWNER_NONE);
 }
@@ -134,17 +134,17 @@ TEST(test_named)
     bg__owner owner;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "kv"));
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, ""));
-    assert_true(bg__owner_named("kv", 0, &owner));
+    assert_true(bg__owner_find_by_name("kv", 0, &owner));
     assert_ptr_equal((void *)owner.base, memory);
-    EXPECT_TEXT(bg__owner_text(&owner, text, sizeof text), "block \"kv\" of 1024 bytes at ");
-    assert_false(bg__owner_named("kv", owner.generation, &owner)); /* a newer one */
+    EXPECT_TEXT(bg__owner_describe(&owner, text, sizeof text), "block \"kv\" of 1024 bytes at ");
+    assert_false(bg__owner_find_by_name("kv", owner.generation, &owner)); /* a newer one */
     EXPECT_OK(bg_ledger_alloc(memory + 2048, 1024, "kv"));
-    assert_false(bg__owner_named("kv", 0, &owner)); /* which of the two? */
+    assert_false(bg__owner_find_by_name("kv", 0, &owner)); /* which of the two? */
     EXPECT_OK(bg_ledger_free(memory + 2048));
-    assert_false(bg__owner_named("", 0, &owner));
-    assert_false(bg__owner_named("k", 0, &owner));
+    assert_false(bg__owner_find_by_name("", 0, &owner));
+    assert_false(bg__owner_find_by_name("k", 0, &owner));
     EXPECT_OK(bg_ledger_free(memory));
-    assert_false(bg__owner_named("kv", 0, &owner));
+    assert_false(bg__owner_find_by_name("kv", 0, &owner));
     EXPECT_OK(bg_ledger_free(memory + 1024));
 }
 
@@ -158,7 +158,7 @@ static void expect_driver(const void *ptr, bg__owner_kind kind, const char *base
     assert_ptr_equal((void *)owner.base, base);
     assert_int_equal(owner.bytes, bytes);
     assert_false(owner.freed);
-    EXPECT_OK(bg__driver_generation(ptr, &generation));
+    EXPECT_OK(bg__driver_get_generation(ptr, &generation));
     assert_true(generation != 0);
     assert_true(generation == owner.generation);
 }
@@ -176,7 +176,7 @@ TEST(test_driver)
     EXPECT_CUDA(cudaFreeHost(pinned));
     EXPECT_CUDA(cudaFree(device));
     expect_none(BG__DRIVER, device);
-    EXPECT_OK(bg__driver_generation(device, &generation));
+    EXPECT_OK(bg__driver_get_generation(device, &generation));
     assert_int_equal(generation, 0);
     EXPECT_CUDA(cudaGetLastError());
 }

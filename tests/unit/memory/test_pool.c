@@ -36,8 +36,8 @@ FIXTURE_TEST(test_blocks_hold_what_is_written)
     (void)pool_take(pool, page - 512);
     first = (float *)pool_take(pool, bytes); /* extends the first page */
     EXPECT_FAILS(bg__pool_bucket_begin(pool, "inner"), BG_ERROR_BUSY, "pages");
-    EXPECT_OK(bg__pool_keep(pool, page + 1, (void **)&second));
-    EXPECT_OK(bg__pool_keep(pool, bytes, (void **)&second));
+    EXPECT_OK(bg__pool_alloc_kept(pool, page + 1, (void **)&second));
+    EXPECT_OK(bg__pool_alloc_kept(pool, bytes, (void **)&second));
     EXPECT_CUDA(bgk_fill(first, 3, n, f->stream));
     EXPECT_CUDA(cudaMemcpyAsync(second, first, bytes, cudaMemcpyDeviceToDevice, f->stream));
     EXPECT_CUDA(cudaMemsetAsync(first, 0, bytes, f->stream));
@@ -93,7 +93,7 @@ FIXTURE_TEST(test_released_blocks_join)
 {
     MADE_POOL(pool);
     char *blocks[4];
-    bg__bucket_figures figures;
+    bg__bucket_stats figures;
 
     pool_begin(pool, "joined");
     for (int i = 0; i < 4; i++)
@@ -126,13 +126,13 @@ FIXTURE_TEST(test_reuse_waits_for_a_break)
     assert_true(pool_take(pool, KIB) > d);
     pool_release(pool, b);
     assert_true(pool_take(pool, KIB) > d);
-    assert_int_equal(bg__pool_bucket_figures(pool).reused, KIB);
-    bg__pool_break(pool);
+    assert_int_equal(bg__pool_bucket_stats(pool).reused, KIB);
+    bg__pool_barrier(pool);
     EXPECT_OK(bg__pool_check(pool));
     assert_ptr_equal(pool_take(pool, 2 * KIB), a); /* they have joined, too */
     pool_release(pool, a);
     assert_true(pool_take(pool, 2 * KIB) > d);
-    bg__pool_break(pool);
+    bg__pool_barrier(pool);
     pool_release(pool, c); /* beside a, which need not wait */
     assert_ptr_equal(pool_take(pool, 2 * KIB), a);
     assert_true(pool_take(pool, KIB) > d);
@@ -167,7 +167,7 @@ static void expect_joined_wait(bg_pool *pool, int count, bool concurrent_first)
         blocks[i] = pool_take(pool, KIB);
     for (int i = 0; i < count; i += 2)
         pool_release(pool, blocks[i]);
-    bg__pool_break(pool);
+    bg__pool_barrier(pool);
     bg__pool_set_concurrent(pool, concurrent_first);
     pool_release(pool, blocks[1]);
     bg__pool_set_concurrent(pool, true);
@@ -192,7 +192,7 @@ FIXTURE_TEST(test_buckets_share_their_base)
     size_t page = pool_page();
     MADE_POOL(pool);
     char *base, *kept;
-    bg__bucket_figures figures;
+    bg__bucket_stats figures;
 
     kept = pool_take(pool, page / 2);
     pool_begin(pool, "large");
@@ -229,12 +229,12 @@ FIXTURE_TEST(test_kept_blocks_wait_for_the_bucket)
     pool_begin(pool, "waits");
     pool_release(pool, during);
     assert_int_equal(pool_stats(pool).in_use, 0);
-    EXPECT_OK(bg__pool_keep(pool, KIB, &kept));
+    EXPECT_OK(bg__pool_alloc_kept(pool, KIB, &kept));
     assert_ptr_equal(kept, before);
-    EXPECT_OK(bg__pool_keep(pool, KIB, &kept));
+    EXPECT_OK(bg__pool_alloc_kept(pool, KIB, &kept));
     assert_true(kept != before && kept != during);
-    bg__pool_break(pool);
-    EXPECT_OK(bg__pool_keep(pool, KIB, &kept));
+    bg__pool_barrier(pool);
+    EXPECT_OK(bg__pool_alloc_kept(pool, KIB, &kept));
     assert_true(kept != during);
     pool_end(pool);
     assert_ptr_equal(pool_take(pool, KIB), during);
@@ -322,7 +322,7 @@ FIXTURE_TEST(test_churn)
             concurrent = draw(2);
             bg__pool_set_concurrent(pool, concurrent);
         } else if (what < 98) {
-            bg__pool_break(pool);
+            bg__pool_barrier(pool);
             released_count = 0;
         } else {
             if (open) {

@@ -165,7 +165,7 @@ FIXTURE_TEST(test_workspaces_outlive_their_capture)
 
 FIXTURE_TEST(test_a_capture_in_an_open_bucket)
 {
-    bg__bucket_figures figures;
+    bg__bucket_stats figures;
     void *first;
     OWNED_POOL_GRAPHS(h);
 

@@ -16,7 +16,7 @@ static void expect_invalid(const bg_runner_config *config, const char *key)
     bg_runner_config copy = fallback;
     EXPECT_FAILS(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT, "runner configuration: ");
     EXPECT_ERROR(key);
-    EXPECT_INVALID(bg__config_load(config, &copy));
+    EXPECT_INVALID(bg__config_copy_checked(config, &copy));
     EXPECT_SAME_CONFIG(&copy, &fallback);
 }
 
@@ -25,7 +25,7 @@ TEST(test_defaults)
     bg_runner_config copy;
     EXPECT_CONFIG(RUNNER_CONFIG(), &fallback);
     EXPECT_OK(bg__config_check(&fallback));
-    EXPECT_OK(bg__config_load(&fallback, &copy));
+    EXPECT_OK(bg__config_copy_checked(&fallback, &copy));
     EXPECT_CONFIG(&copy, RUNNER_CONFIG(.variants = 1));
     EXPECT_INVALID(bg__config_check(NULL));
 }
@@ -150,7 +150,7 @@ TEST(test_older)
                                              .max_tokens = 64, .worker_threads = -7, .variants = -7,
                                              .query_lens = "rubbish"), /* what lies behind its struct */
         copy;
-    EXPECT_OK(bg__config_load(&config, &copy));
+    EXPECT_OK(bg__config_copy_checked(&config, &copy));
     EXPECT_CONFIG(&copy, RUNNER_CONFIG(.max_tokens = 64, .variants = 1));
     EXPECT_FAILS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     config.struct_size--;

@@ -41,9 +41,9 @@ TEST(test_few_sizes)
 
     EXPECT_OK(bg__mix_create(&runner.mix, 0, MOST));
     for (int i = 0; i < 5; i++)
-        (void)bg__mix_count(&runner.mix, 0, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
-    for (int t = bg__mix_next(&runner.mix, 0); t <= MOST; t = bg__mix_next(&runner.mix, t + 1), looked++)
-        found += (int)bg__mix_get(&runner.mix, 0, t).batches;
+        (void)bg__mix_add_batch(&runner.mix, 0, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
+    for (int t = bg__mix_next_size(&runner.mix, 0); t <= MOST; t = bg__mix_next_size(&runner.mix, t + 1), looked++)
+        found += (int)bg__mix_read_size(&runner.mix, 0, t).batches;
     assert_int_equal(found, 5);
     assert_in_range(looked, 4, 4 * 512);
     bg__mix_free(&runner.mix);
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_across_ranks)
     assert_true(number_in(root, "rank_rows") == 4);
 }
 
-/* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */
+/* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_REPORT_INTERVAL. */
 FIXTURE_TEST(test_times)
 {
     const bg_batch batch = mixed_batch(3);
@@ -182,10 +182,10 @@ FIXTURE_TEST(test_times)
     OPENED_RUNNER_MODEL(m, f, CONFIG());
 
     for (int i = 0; i < 1000; i++)
-        times += bg__mix_count(&m.runner->mix, 0, &batch, &eager);
+        times += bg__mix_add_batch(&m.runner->mix, 0, &batch, &eager);
     assert_int_equal(times, 10);
     assert_int_equal(bg_runner_batches(m.runner, 0, 3), 1000);
-    for (int i = 1000; i < 3 * BG__MIX_MANY; i++)
-        times += bg__mix_count(&m.runner->mix, 0, &batch, &eager);
+    for (int i = 1000; i < 3 * BG__MIX_REPORT_INTERVAL; i++)
+        times += bg__mix_add_batch(&m.runner->mix, 0, &batch, &eager);
     assert_int_equal(times, 10 + 7 + 2); /* up to 2^16, twice and three times that */
 }

@@ -59,7 +59,7 @@ TEST(test_no_modes)
         assert_int_equal(bg_mode_highest(mode), BG_MODE_NONE);
         assert_false(bg_mode_has_full(mode) || bg_mode_has_piecewise(mode) || bg_mode_separate(mode));
         assert_string_equal(bg__mode_name(mode), "none");
-        assert_false(bg__mode_lower(&scope, NULL, 0, why, sizeof why));
+        assert_false(bg__scope_lower(&scope, NULL, 0, why, sizeof why));
         assert_int_equal(scope.mode, BG_MODE_NONE);
     }
 }
@@ -79,7 +79,7 @@ static void expect_lowered(const char *op, int max_query_len, const bg_mode expe
     for (int i = 0; i < ROWS; i++) {
         bg__scope scope = {rows[i].mode, &max_query_len, 1};
         char why[512] = "x";
-        bool did = bg__mode_lower(&scope, ops, 3, why, sizeof why);
+        bool did = bg__scope_lower(&scope, ops, 3, why, sizeof why);
         assert_string_equal(bg__mode_name(scope.mode), bg__mode_name(expected[i]));
         assert_int_equal(scope.query_len_count, 1);
         assert_int_equal(did, expected[i] != rows[i].mode);
@@ -140,7 +140,7 @@ TEST(test_lowering_of_query_lens)
         const bg_op *ops[] = {bg_op_find("modes_any"), bg_op_find(cases[i].op)};
         bg__scope scope = {cases[i].mode, lens, 3};
         char why[400];
-        assert_int_equal(bg__mode_lower(&scope, ops, 2, why, sizeof why), cases[i].why != NULL);
+        assert_int_equal(bg__scope_lower(&scope, ops, 2, why, sizeof why), cases[i].why != NULL);
         assert_int_equal(scope.mode, cases[i].lowered);
         assert_int_equal(scope.query_len_count, cases[i].lens);
         if (strstr(why, cases[i].why ? cases[i].why : "") == NULL)
@@ -166,7 +166,7 @@ TEST(test_weakest)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bg__scope scope = {BG_MODE_FULL, (int[]){1}, 1};
         char why[512];
-        assert_int_equal(bg__mode_lower(&scope, ops, cases[i].ops, cases[i].why ? why : NULL, cases[i].room),
+        assert_int_equal(bg__scope_lower(&scope, ops, cases[i].ops, cases[i].why ? why : NULL, cases[i].room),
                          cases[i].ops > 0);
         assert_int_equal(scope.mode, cases[i].lowered);
         if (cases[i].why != NULL) {

@@ -20,53 +20,54 @@
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
         through;                                                                                                       \
-        cudaError_t error = hc_begin();                                                                                \
+        cudaError_t error = hc_call_begin();                                                                           \
         if (!error)                                                                                                    \
             error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, has_params);                 \
         if (!error)                                                                                                    \
             error = (make);                                                                                            \
         if (!error)                                                                                                    \
             error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);                          \
-        return hc_end(error);                                                                                          \
+        return hc_call_end(error);                                                                                     \
     }
 NODE_ADDER(cudaGraphAddKernelNode, MORE(const struct cudaKernelNodeParams *pNodeParams), CUDA_KERNEL_NODE_PARAMS driver;
-           HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphAddKernelNode, PLACE, &driver), pNodeParams,
-           hc_op_from_kernel_params(pNodeParams, &op))
+           HC_THROUGH_DRIVER_IF(hc_kernel_params_to_driver(pNodeParams, &driver), cuGraphAddKernelNode, PLACE, &driver),
+           pNodeParams, hc_op_from_kernel_params(pNodeParams, &op))
 NODE_ADDER(cudaGraphAddMemcpyNode, MORE(const struct cudaMemcpy3DParms *pCopyParams), CUDA_MEMCPY3D driver;
-           HC_THROUGH_IF(hc_driver_copy(pCopyParams, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
-                         hc_driver_context()),
-           pCopyParams, hc_op_from_3d(pCopyParams, &op))
+           HC_THROUGH_DRIVER_IF(hc_copy_3d_to_driver(pCopyParams, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
+                                hc_context_of_thread()),
+           pCopyParams, hc_op_from_copy_3d(pCopyParams, &op))
 NODE_ADDER(cudaGraphAddMemcpyNode1D, MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
            CUDA_MEMCPY3D driver;
-           HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
-                         hc_driver_context()),
-           count != 0, hc_op_from_1d(dst, src, count, kind, &op))
+           HC_THROUGH_DRIVER_IF(hc_copy_1d_to_driver(dst, src, count, kind, &driver), cuGraphAddMemcpyNode, PLACE,
+                                &driver, hc_context_of_thread()),
+           count != 0, hc_op_from_copy_1d(dst, src, count, kind, &op))
 NODE_ADDER(cudaGraphAddMemcpyNodeToSymbol,
            MORE(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind),
            CUDA_MEMCPY3D driver;
-           HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver), cuGraphAddMemcpyNode,
-                         PLACE, &driver, hc_driver_context()),
-           true, hc_op_to_symbol(symbol, src, count, offset, kind, &op))
+           HC_THROUGH_DRIVER_IF(hc_copy_to_symbol_to_driver(symbol, src, count, offset, kind, &driver),
+                                cuGraphAddMemcpyNode, PLACE, &driver, hc_context_of_thread()),
+           true, hc_op_make_copy_to_symbol(symbol, src, count, offset, kind, &op))
 NODE_ADDER(cudaGraphAddMemcpyNodeFromSymbol,
            MORE(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
            CUDA_MEMCPY3D driver;
-           HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver), cuGraphAddMemcpyNode,
-                         PLACE, &driver, hc_driver_context()),
-           true, hc_op_from_symbol(dst, symbol, count, offset, kind, &op))
+           HC_THROUGH_DRIVER_IF(hc_copy_from_symbol_to_driver(dst, symbol, count, offset, kind, &driver),
+                                cuGraphAddMemcpyNode, PLACE, &driver, hc_context_of_thread()),
+           true, hc_op_make_copy_from_symbol(dst, symbol, count, offset, kind, &op))
 NODE_ADDER(cudaGraphAddMemsetNode, MORE(const struct cudaMemsetParams *pMemsetParams), CUDA_MEMSET_NODE_PARAMS driver;
-           HC_THROUGH_IF(hc_driver_fill(pMemsetParams, &driver), cuGraphAddMemsetNode, PLACE, &driver,
-                         hc_driver_context()),
+           HC_THROUGH_DRIVER_IF(hc_fill_to_driver(pMemsetParams, &driver), cuGraphAddMemsetNode, PLACE, &driver,
+                                hc_context_of_thread()),
            pMemsetParams, hc_op_from_fill(pMemsetParams, &op))
 NODE_ADDER(cudaGraphAddHostNode, MORE(const struct cudaHostNodeParams *pNodeParams),
-           HC_THROUGH(cuGraphAddHostNode, PLACE, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)), pNodeParams,
-           hc_op_from_host(pNodeParams, &op))
-NODE_ADDER(cudaGraphAddEventRecordNode, MORE(cudaEvent_t event), HC_THROUGH(cuGraphAddEventRecordNode, PLACE, event),
-           true, hc_op_from_event(HC_OP_RECORD, event, &op))
-NODE_ADDER(cudaGraphAddEventWaitNode, MORE(cudaEvent_t event), HC_THROUGH(cuGraphAddEventWaitNode, PLACE, event), true,
-           hc_op_from_event(HC_OP_WAIT, event, &op))
+           HC_THROUGH_DRIVER(cuGraphAddHostNode, PLACE, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+           pNodeParams, hc_op_from_host(pNodeParams, &op))
+NODE_ADDER(cudaGraphAddEventRecordNode, MORE(cudaEvent_t event),
+           HC_THROUGH_DRIVER(cuGraphAddEventRecordNode, PLACE, event), true, hc_op_from_event(HC_OP_RECORD, event, &op))
+NODE_ADDER(cudaGraphAddEventWaitNode, MORE(cudaEvent_t event), HC_THROUGH_DRIVER(cuGraphAddEventWaitNode, PLACE, event),
+           true, hc_op_from_event(HC_OP_WAIT, event, &op))
 NODE_ADDER(cudaGraphAddChildGraphNode, MORE(cudaGraph_t childGraph),
-           HC_THROUGH(cuGraphAddChildGraphNode, PLACE, childGraph), true, hc_op_from_child(childGraph, &op))
-NODE_ADDER(cudaGraphAddEmptyNode, , HC_THROUGH(cuGraphAddEmptyNode, PLACE), true, (op = hc_op_empty(), cudaSuccess))
+           HC_THROUGH_DRIVER(cuGraphAddChildGraphNode, PLACE, childGraph), true, hc_op_from_child(childGraph, &op))
+NODE_ADDER(cudaGraphAddEmptyNode, , HC_THROUGH_DRIVER(cuGraphAddEmptyNode, PLACE), true,
+           (op = hc_op_make_empty(), cudaSuccess))
 
 /* ---- edges --------------------------------------------------------------------------------------------------- */
 
@@ -82,7 +83,7 @@ static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                const cudaGraphEdgeData *data, size_t count)
 {
-    if (!hc_graph_is(graph) || (count && (!from || !to)))
+    if (!hc_graph_is_handle(graph) || (count && (!from || !to)))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         cudaError_t error = hc_graph_check_nodes(graph, &from[i], 1);
@@ -99,22 +100,23 @@ static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, c
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {
-    HC_THROUGH(cuGraphAddDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData), numDependencies);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuGraphAddDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData),
+                      numDependencies);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_edges(graph, from, to, edgeData, numDependencies);
     for (size_t i = 0; !error && i < numDependencies; i++)
         error = add_edge(from[i], to[i]);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* The nodes and edges of a graph with allocations cannot be removed. */
 cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                         const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {
-    HC_THROUGH(cuGraphRemoveDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData),
-               numDependencies);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuGraphRemoveDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData),
+                      numDependencies);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_edges(graph, from, to, edgeData, numDependencies);
     if (!error && numDependencies && graph->has_memory)
@@ -122,18 +124,18 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
     for (size_t i = 0; !error && i < numDependencies; i++)
         if (!hc_nodes_remove(&to[i]->before, from[i]))
             error = cudaErrorInvalidValue;
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
 {
-    HC_THROUGH(cuGraphDestroyNode, node);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuGraphDestroyNode, node);
+    cudaError_t error = hc_call_begin();
     if (!error && (!hc_handle_is(HC_NODE, node) || node->graph->capturing))
         error = cudaErrorInvalidValue;
     if (!error && node->graph->has_memory)
         error = cudaErrorNotSupported;
     if (!error)
-        hc_graph_remove(node);
-    return hc_end(error);
+        hc_graph_destroy_node(node);
+    return hc_call_end(error);
 }

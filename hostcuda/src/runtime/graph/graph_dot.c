@@ -23,7 +23,7 @@ static const char *label(const struct hc_op *op)
 }
 
 /* Graphs are numbered in the order of traversal, so that the same graph prints the same text. */
-static bool print(FILE *file, const struct CUgraph_st *graph, unsigned *graphs)
+static bool print_graph(FILE *file, const struct CUgraph_st *graph, unsigned *graphs)
 {
     unsigned number = (*graphs)++;
     bool ok = fprintf(file, "subgraph cluster_%u {\nlabel=\"graph_%u\"\n", number, number) > 0;
@@ -39,7 +39,7 @@ static bool print(FILE *file, const struct CUgraph_st *graph, unsigned *graphs)
     ok &= fputs("}\n", file) >= 0;
     for (size_t i = 0; i < graph->count; i++)
         if (graph->nodes[i]->op->kind == HC_OP_CHILD)
-            ok &= print(file, graph->nodes[i]->op->child, graphs);
+            ok &= print_graph(file, graph->nodes[i]->op->child, graphs);
     return ok;
 }
 
@@ -50,14 +50,14 @@ static cudaError_t print_file(const struct CUgraph_st *graph, const char *path)
     if (!file)
         return cudaErrorOperatingSystem;
     bool ok = fputs("digraph dot {\n", file) >= 0;
-    ok &= print(file, graph, &graphs);
+    ok &= print_graph(file, graph, &graphs);
     ok &= fputs("}\n", file) >= 0;
     return fclose(file) == 0 && ok ? cudaSuccess : cudaErrorOperatingSystem;
 }
 
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
 {
-    HC_THROUGH(cuGraphDebugDotPrint, graph, path, flags);
+    HC_THROUGH_DRIVER(cuGraphDebugDotPrint, graph, path, flags);
     (void)flags; /* selects details of a node; here only its name is printed */
-    HC_CALL(hc_graph_is(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue);
+    HC_CALL(hc_graph_is_handle(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue);
 }

@@ -7,7 +7,7 @@
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/runtime/graph/runtime_node_params.h"
 
-static bool same_place(const struct cudaMemLocation *one, const struct cudaMemLocation *other)
+static bool same_location(const struct cudaMemLocation *one, const struct cudaMemLocation *other)
 {
     return one->type == other->type && (one->type != cudaMemLocationTypeDevice || one->id == other->id);
 }
@@ -25,7 +25,7 @@ static cudaError_t check_access(const struct cudaMemAccessDesc *access, size_t c
         if (place->type == cudaMemLocationTypeDevice && (place->id < 0 || place->id >= hc_device_count()))
             return cudaErrorInvalidDevice;
         for (size_t k = 0; k < i; k++)
-            if (same_place(&access[k].location, place))
+            if (same_location(&access[k].location, place))
                 return cudaErrorInvalidValue;
         bool partial = access[i].flags == cudaMemAccessFlagsProtNone || access[i].flags == cudaMemAccessFlagsProtRead;
         if (access[i].flags != cudaMemAccessFlagsProtReadWrite)
@@ -63,7 +63,7 @@ static cudaError_t add_allocation(cudaGraphNode_t *node, cudaGraph_t graph, cons
     block->graphs = true;
     hc_backing_set_live(block->base, false);
     void *base = block->base;
-    struct hc_op *op = hc_op_allocation(block, params->accessDescs, params->accessDescCount);
+    struct hc_op *op = hc_op_make_allocation(block, params->accessDescs, params->accessDescCount);
     hc_block_release(block);
     error = hc_graph_add_node(node, graph, before, count, op);
     if (!error)
@@ -75,8 +75,8 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                                      const cudaGraphNode_t *pDependencies, size_t numDependencies,
                                      struct cudaMemAllocNodeParams *nodeParams)
 {
-    HC_THROUGH(cuGraphAddMemAllocNode, pGraphNode, graph, pDependencies, numDependencies,
-               HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, nodeParams));
+    HC_THROUGH_DRIVER(cuGraphAddMemAllocNode, pGraphNode, graph, pDependencies, numDependencies,
+                      HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, nodeParams));
     HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams),
                     add_allocation(pGraphNode, graph, pDependencies, numDependencies, nodeParams, &nodeParams->dptr));
 }
@@ -86,23 +86,23 @@ static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cuda
                             const void *address)
 {
     struct hc_block *block = hc_block_find(address);
-    if (!block || block->base != address || !block->graphs || block->free_nodes)
+    if (!block || block->base != address || !block->graphs || block->free_node_count)
         return cudaErrorInvalidValue;
-    return hc_graph_add_node(node, graph, before, count, hc_op_memory(HC_OP_FREE, block));
+    return hc_graph_add_node(node, graph, before, count, hc_op_make_memory(HC_OP_FREE, block));
 }
 
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dptr)
 {
-    HC_THROUGH(cuGraphAddMemFreeNode, pGraphNode, graph, pDependencies, numDependencies, HC_ADDRESS(dptr));
+    HC_THROUGH_DRIVER(cuGraphAddMemFreeNode, pGraphNode, graph, pDependencies, numDependencies, HC_ADDRESS(dptr));
     HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, dptr),
                     add_free(pGraphNode, graph, pDependencies, numDependencies, dptr));
 }
 
 /* ---- any node ------------------------------------------------------------------------------------------------- */
 
-static cudaError_t add_any(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                           struct cudaGraphNodeParams *params)
+static cudaError_t add_node_of_any_kind(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                        size_t count, struct cudaGraphNodeParams *params)
 {
     struct hc_op *op = NULL;
     cudaError_t error = hc_node_params_check(params);
@@ -124,15 +124,16 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, con
                              struct cudaGraphNodeParams *nodeParams)
 {
     CUgraphNodeParams driver;
-    HC_THROUGH_THEN(hc_driver_node(nodeParams, &driver), hc_runtime_node_added(&driver, nodeParams), cuGraphAddNode,
-                    pGraphNode, graph, pDependencies, HC_SAME_AS(const CUgraphEdgeData *, dependencyData),
-                    numDependencies, &driver);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER_THEN(hc_node_params_to_driver(nodeParams, &driver),
+                           hc_node_outputs_to_runtime(&driver, nodeParams), cuGraphAddNode, pGraphNode, graph,
+                           pDependencies, HC_SAME_AS(const CUgraphEdgeData *, dependencyData), numDependencies,
+                           &driver);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
     if (!error)
         error = hc_graph_check_edges(dependencyData, numDependencies);
     if (!error)
-        error = add_any(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
-    return hc_end(error);
+        error = add_node_of_any_kind(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
+    return hc_call_end(error);
 }

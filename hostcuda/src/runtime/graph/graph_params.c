@@ -24,8 +24,9 @@ static cudaError_t check_kind(cudaGraphNode_t node, enum hc_op_kind kind, bool h
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS driver;
-    HC_THROUGH_THEN(pNodeParams, hc_runtime_kernel(&driver, pNodeParams), cuGraphKernelNodeGetParams, node, &driver);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER_THEN(pNodeParams, hc_kernel_params_to_runtime(&driver, pNodeParams), cuGraphKernelNodeGetParams,
+                           node, &driver);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_kind(node, HC_OP_KERNEL, pNodeParams);
     if (!error) {
@@ -39,7 +40,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
             .extra = op->launch.packed ? (void **)(uintptr_t)op->launch.extra : NULL,
         };
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 /* Defines a getter. through: how the call is forwarded to libcuda. */
@@ -47,32 +48,33 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
     {                                                                                                                  \
         through;                                                                                                       \
-        cudaError_t error = hc_begin();                                                                                \
+        cudaError_t error = hc_call_begin();                                                                           \
         if (!error)                                                                                                    \
             error = check_kind(node, op_kind, result);                                                                 \
         if (!error)                                                                                                    \
             *result = value;                                                                                           \
-        return hc_end(error);                                                                                          \
+        return hc_call_end(error);                                                                                     \
     }
 GETTER(cudaGraphMemsetNodeGetParams, struct cudaMemsetParams, HC_OP_FILL, CUDA_MEMSET_NODE_PARAMS driver;
-       HC_THROUGH_THEN(result, hc_runtime_fill(&driver, result), cuGraphMemsetNodeGetParams, node, &driver),
+       HC_THROUGH_DRIVER_THEN(result, hc_fill_to_runtime(&driver, result), cuGraphMemsetNodeGetParams, node, &driver),
        node->op->fill)
 GETTER(cudaGraphHostNodeGetParams, struct cudaHostNodeParams, HC_OP_HOST,
-       HC_THROUGH(cuGraphHostNodeGetParams, node, HC_SAME_AS(CUDA_HOST_NODE_PARAMS *, result)), node->op->host)
+       HC_THROUGH_DRIVER(cuGraphHostNodeGetParams, node, HC_SAME_AS(CUDA_HOST_NODE_PARAMS *, result)), node->op->host)
 GETTER(cudaGraphMemcpyNodeGetParams, struct cudaMemcpy3DParms, HC_OP_COPY, CUDA_MEMCPY3D driver;
-       HC_THROUGH_THEN(result, (void)hc_runtime_copy(&driver, result), cuGraphMemcpyNodeGetParams, node, &driver),
+       HC_THROUGH_DRIVER_THEN(result, (void)hc_copy_3d_to_runtime(&driver, result), cuGraphMemcpyNodeGetParams, node,
+                              &driver),
        hc_copy_to_3d(&node->op->copy))
 GETTER(cudaGraphEventRecordNodeGetEvent, cudaEvent_t, HC_OP_RECORD,
-       HC_THROUGH(cuGraphEventRecordNodeGetEvent, node, result), node->op->event)
-GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT, HC_THROUGH(cuGraphEventWaitNodeGetEvent, node, result),
-       node->op->event)
+       HC_THROUGH_DRIVER(cuGraphEventRecordNodeGetEvent, node, result), node->op->event)
+GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT,
+       HC_THROUGH_DRIVER(cuGraphEventWaitNodeGetEvent, node, result), node->op->event)
 GETTER(cudaGraphChildGraphNodeGetGraph, cudaGraph_t, HC_OP_CHILD,
-       HC_THROUGH(cuGraphChildGraphNodeGetGraph, node, result), node->op->child)
+       HC_THROUGH_DRIVER(cuGraphChildGraphNodeGetGraph, node, result), node->op->child)
 
 cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out)
 {
-    HC_THROUGH(cuGraphMemAllocNodeGetParams, node, HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, params_out));
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuGraphMemAllocNodeGetParams, node, HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, params_out));
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_kind(node, HC_OP_ALLOC, params_out);
     if (!error) {
@@ -87,18 +89,18 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemA
         params_out->bytesize = block->bytes;
         params_out->dptr = block->base;
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
 {
-    HC_THROUGH(cuGraphMemFreeNodeGetParams, node, dptr_out);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuGraphMemFreeNodeGetParams, node, dptr_out);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_kind(node, HC_OP_FREE, dptr_out);
     if (!error)
         memcpy(dptr_out, &node->op->block->base, sizeof node->op->block->base);
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 static cudaError_t copy_attributes(cudaGraphNode_t to, cudaGraphNode_t from)
@@ -111,7 +113,7 @@ static cudaError_t copy_attributes(cudaGraphNode_t to, cudaGraphNode_t from)
 
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
-    HC_THROUGH(cuGraphKernelNodeCopyAttributes, hDst, hSrc);
+    HC_THROUGH_DRIVER(cuGraphKernelNodeCopyAttributes, hDst, hSrc);
     HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), copy_attributes(hDst, hSrc));
 }
 
@@ -119,8 +121,8 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
                                             const cudaLaunchAttributeValue *value)
 {
-    HC_THROUGH(cuGraphKernelNodeSetAttribute, hNode, (CUkernelNodeAttrID)attr,
-               HC_SAME_AS(const CUkernelNodeAttrValue *, value));
+    HC_THROUGH_DRIVER(cuGraphKernelNodeSetAttribute, hNode, (CUkernelNodeAttrID)attr,
+                      HC_SAME_AS(const CUkernelNodeAttrValue *, value));
     HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true),
                     hc_node_attribute_set(&hNode->attributes, hNode->op->launch.grid, attr, value));
 }
@@ -128,8 +130,8 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAtt
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
                                             cudaLaunchAttributeValue *value)
 {
-    HC_THROUGH(cuGraphKernelNodeGetAttribute, hNode, (CUkernelNodeAttrID)attr,
-               HC_SAME_AS(CUkernelNodeAttrValue *, value));
+    HC_THROUGH_DRIVER(cuGraphKernelNodeGetAttribute, hNode, (CUkernelNodeAttrID)attr,
+                      HC_SAME_AS(CUkernelNodeAttrValue *, value));
     HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_get(hNode->attributes, attr, value));
 }
 
@@ -145,90 +147,94 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAtt
         struct hc_op *op = NULL;                                                                                       \
         driver;                                                                                                        \
         through;                                                                                                       \
-        HC_CHECKED_CALL(make, hc_node_set(node, op));                                                                  \
+        HC_CHECKED_CALL(make, hc_node_replace_op(node, op));                                                           \
     }                                                                                                                  \
     cudaError_t exec_setter(cudaGraphExec_t hGraphExec, cudaGraphNode_t node more)                                     \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
         driver;                                                                                                        \
         exec_through;                                                                                                  \
-        HC_CHECKED_CALL(make, hc_exec_set(hGraphExec, node, op));                                                      \
+        HC_CHECKED_CALL(make, hc_exec_set_node(hGraphExec, node, op));                                                 \
     }
 SETTERS(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
         MORE(const struct cudaKernelNodeParams *pNodeParams), CUDA_KERNEL_NODE_PARAMS driver,
-        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphKernelNodeSetParams, node, &driver),
-        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphExecKernelNodeSetParams, hGraphExec, node,
-                      &driver),
+        HC_THROUGH_DRIVER_IF(hc_kernel_params_to_driver(pNodeParams, &driver), cuGraphKernelNodeSetParams, node,
+                             &driver),
+        HC_THROUGH_DRIVER_IF(hc_kernel_params_to_driver(pNodeParams, &driver), cuGraphExecKernelNodeSetParams,
+                             hGraphExec, node, &driver),
         pNodeParams ? hc_op_from_kernel_params(pNodeParams, &op) : cudaErrorInvalidValue)
 SETTERS(cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
         MORE(const struct cudaMemcpy3DParms *pNodeParams), CUDA_MEMCPY3D driver,
-        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
-        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver,
-                      hc_driver_context()),
-        hc_op_from_3d(pNodeParams, &op))
+        HC_THROUGH_DRIVER_IF(hc_copy_3d_to_driver(pNodeParams, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_DRIVER_IF(hc_copy_3d_to_driver(pNodeParams, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec,
+                             node, &driver, hc_context_of_thread()),
+        hc_op_from_copy_3d(pNodeParams, &op))
 SETTERS(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
         MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), CUDA_MEMCPY3D driver,
-        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
-        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec,
-                      node, &driver, hc_driver_context()),
-        hc_op_from_1d(dst, src, count, kind, &op))
+        HC_THROUGH_DRIVER_IF(hc_copy_1d_to_driver(dst, src, count, kind, &driver), cuGraphMemcpyNodeSetParams, node,
+                             &driver),
+        HC_THROUGH_DRIVER_IF(hc_copy_1d_to_driver(dst, src, count, kind, &driver), cuGraphExecMemcpyNodeSetParams,
+                             hGraphExec, node, &driver, hc_context_of_thread()),
+        hc_op_from_copy_1d(dst, src, count, kind, &op))
 SETTERS(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
         MORE(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind),
         CUDA_MEMCPY3D driver,
-        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
-                      node, &driver),
-        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver),
-                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
-        hc_op_to_symbol(symbol, src, count, offset, kind, &op))
+        HC_THROUGH_DRIVER_IF(hc_copy_to_symbol_to_driver(symbol, src, count, offset, kind, &driver),
+                             cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_DRIVER_IF(hc_copy_to_symbol_to_driver(symbol, src, count, offset, kind, &driver),
+                             cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_context_of_thread()),
+        hc_op_make_copy_to_symbol(symbol, src, count, offset, kind, &op))
 SETTERS(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol,
         MORE(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
         CUDA_MEMCPY3D driver,
-        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
-                      node, &driver),
-        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver),
-                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
-        hc_op_from_symbol(dst, symbol, count, offset, kind, &op))
+        HC_THROUGH_DRIVER_IF(hc_copy_from_symbol_to_driver(dst, symbol, count, offset, kind, &driver),
+                             cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_DRIVER_IF(hc_copy_from_symbol_to_driver(dst, symbol, count, offset, kind, &driver),
+                             cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_context_of_thread()),
+        hc_op_make_copy_from_symbol(dst, symbol, count, offset, kind, &op))
 SETTERS(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
         MORE(const struct cudaMemsetParams *pNodeParams), CUDA_MEMSET_NODE_PARAMS driver,
-        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphMemsetNodeSetParams, node, &driver),
-        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphExecMemsetNodeSetParams, hGraphExec, node, &driver,
-                      hc_driver_context()),
+        HC_THROUGH_DRIVER_IF(hc_fill_to_driver(pNodeParams, &driver), cuGraphMemsetNodeSetParams, node, &driver),
+        HC_THROUGH_DRIVER_IF(hc_fill_to_driver(pNodeParams, &driver), cuGraphExecMemsetNodeSetParams, hGraphExec, node,
+                             &driver, hc_context_of_thread()),
         hc_op_from_fill(pNodeParams, &op))
 SETTERS(cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams, MORE(const struct cudaHostNodeParams *pNodeParams),
-        , HC_THROUGH(cuGraphHostNodeSetParams, node, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
-        HC_THROUGH(cuGraphExecHostNodeSetParams, hGraphExec, node,
-                   HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+        , HC_THROUGH_DRIVER(cuGraphHostNodeSetParams, node, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+        HC_THROUGH_DRIVER(cuGraphExecHostNodeSetParams, hGraphExec, node,
+                          HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
         hc_op_from_host(pNodeParams, &op))
 SETTERS(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, MORE(cudaEvent_t event), ,
-        HC_THROUGH(cuGraphEventRecordNodeSetEvent, node, event),
-        HC_THROUGH(cuGraphExecEventRecordNodeSetEvent, hGraphExec, node, event),
+        HC_THROUGH_DRIVER(cuGraphEventRecordNodeSetEvent, node, event),
+        HC_THROUGH_DRIVER(cuGraphExecEventRecordNodeSetEvent, hGraphExec, node, event),
         hc_op_from_event(HC_OP_RECORD, event, &op))
 SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE(cudaEvent_t event), ,
-        HC_THROUGH(cuGraphEventWaitNodeSetEvent, node, event),
-        HC_THROUGH(cuGraphExecEventWaitNodeSetEvent, hGraphExec, node, event), hc_op_from_event(HC_OP_WAIT, event, &op))
+        HC_THROUGH_DRIVER(cuGraphEventWaitNodeSetEvent, node, event),
+        HC_THROUGH_DRIVER(cuGraphExecEventWaitNodeSetEvent, hGraphExec, node, event),
+        hc_op_from_event(HC_OP_WAIT, event, &op))
 
 /* ---- any node ------------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
 {
     CUgraphNodeParams driver;
-    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphNodeSetParams, node, &driver);
+    HC_THROUGH_DRIVER_IF(hc_node_params_to_driver(nodeParams, &driver), cuGraphNodeSetParams, node, &driver);
     struct hc_op *op = NULL;
-    HC_CHECKED_CALL(hc_op_from_node_params(nodeParams, &op), hc_node_set(node, op));
+    HC_CHECKED_CALL(hc_op_from_node_params(nodeParams, &op), hc_node_replace_op(node, op));
 }
 
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
                                        struct cudaGraphNodeParams *nodeParams)
 {
     CUgraphNodeParams driver;
-    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphExecNodeSetParams, graphExec, node, &driver);
+    HC_THROUGH_DRIVER_IF(hc_node_params_to_driver(nodeParams, &driver), cuGraphExecNodeSetParams, graphExec, node,
+                         &driver);
     struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_call_begin();
     if (!error && nodeParams && nodeParams->type == cudaGraphNodeTypeGraph)
-        return hc_end(hc_exec_set_child(graphExec, node, nodeParams->graph.graph));
+        return hc_call_end(hc_exec_set_child(graphExec, node, nodeParams->graph.graph));
     if (!error)
         error = hc_op_from_node_params(nodeParams, &op);
     if (!error)
-        error = hc_exec_set(graphExec, node, op);
-    return hc_end(error);
+        error = hc_exec_set_node(graphExec, node, op);
+    return hc_call_end(error);
 }

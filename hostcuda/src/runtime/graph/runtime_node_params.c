@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static cudaError_t from_kernel(const struct cudaKernelNodeParamsV2 *params, struct hc_op **op)
+static cudaError_t op_from_kernel(const struct cudaKernelNodeParamsV2 *params, struct hc_op **op)
 {
     const struct cudaKernelNodeParams plain = {
         .func = params->func,
@@ -20,20 +20,20 @@ static cudaError_t from_kernel(const struct cudaKernelNodeParamsV2 *params, stru
     return hc_op_from_kernel_params(&plain, op);
 }
 
-static cudaError_t from_fill(const struct cudaMemsetParamsV2 *params, struct hc_op **op)
+static cudaError_t op_from_fill(const struct cudaMemsetParamsV2 *params, struct hc_op **op)
 {
     const struct cudaMemsetParams plain = {params->dst,         params->pitch, params->value,
                                            params->elementSize, params->width, params->height};
     return hc_op_from_fill(&plain, op);
 }
 
-static cudaError_t from_host(const struct cudaHostNodeParamsV2 *params, struct hc_op **op)
+static cudaError_t op_from_host(const struct cudaHostNodeParamsV2 *params, struct hc_op **op)
 {
     const struct cudaHostNodeParams plain = {params->fn, params->userData};
     return hc_op_from_host(&plain, op);
 }
 
-static cudaError_t from_child(const struct cudaChildGraphNodeParams *params, struct hc_op **op)
+static cudaError_t op_from_child_params(const struct cudaChildGraphNodeParams *params, struct hc_op **op)
 {
 #if CUDART_VERSION >= 12090 /* CUDA 12.9 introduced the member */
     if (params->ownership == cudaGraphChildGraphOwnershipMove) {
@@ -46,13 +46,13 @@ static cudaError_t from_child(const struct cudaChildGraphNodeParams *params, str
     return hc_op_from_child(params->graph, op);
 }
 
-static cudaError_t from_nothing(struct hc_op **op)
+static cudaError_t op_from_empty(struct hc_op **op)
 {
-    *op = hc_op_empty();
+    *op = hc_op_make_empty();
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t from_other(enum cudaGraphNodeType type)
+static cudaError_t reject_node_type(enum cudaGraphNodeType type)
 {
     bool known = type == cudaGraphNodeTypeExtSemaphoreSignal || type == cudaGraphNodeTypeExtSemaphoreWait ||
                  type == cudaGraphNodeTypeConditional;
@@ -78,14 +78,14 @@ cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, str
     if (error)
         return error;
     switch (params->type) {
-    case cudaGraphNodeTypeKernel: return from_kernel(&params->kernel, op);
-    case cudaGraphNodeTypeMemcpy: return hc_op_from_3d(&params->memcpy.copyParams, op);
-    case cudaGraphNodeTypeMemset: return from_fill(&params->memset, op);
-    case cudaGraphNodeTypeHost: return from_host(&params->host, op);
-    case cudaGraphNodeTypeGraph: return from_child(&params->graph, op);
-    case cudaGraphNodeTypeEmpty: return from_nothing(op);
+    case cudaGraphNodeTypeKernel: return op_from_kernel(&params->kernel, op);
+    case cudaGraphNodeTypeMemcpy: return hc_op_from_copy_3d(&params->memcpy.copyParams, op);
+    case cudaGraphNodeTypeMemset: return op_from_fill(&params->memset, op);
+    case cudaGraphNodeTypeHost: return op_from_host(&params->host, op);
+    case cudaGraphNodeTypeGraph: return op_from_child_params(&params->graph, op);
+    case cudaGraphNodeTypeEmpty: return op_from_empty(op);
     case cudaGraphNodeTypeWaitEvent: return hc_op_from_event(HC_OP_WAIT, params->eventWait.event, op);
     case cudaGraphNodeTypeEventRecord: return hc_op_from_event(HC_OP_RECORD, params->eventRecord.event, op);
-    default: return from_other(params->type);
+    default: return reject_node_type(params->type);
     }
 }

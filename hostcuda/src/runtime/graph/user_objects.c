@@ -26,7 +26,7 @@ static cudaError_t create_user_object(cudaUserObject_t *object, void *user, cuda
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
                                  unsigned int initialRefcount, unsigned int flags)
 {
-    HC_THROUGH(cuUserObjectCreate, object_out, ptr, destroy, initialRefcount, flags);
+    HC_THROUGH_DRIVER(cuUserObjectCreate, object_out, ptr, destroy, initialRefcount, flags);
     HC_CALL(create_user_object(object_out, ptr, destroy, initialRefcount, flags));
 }
 
@@ -37,21 +37,21 @@ static cudaError_t check_user_object(cudaUserObject_t object, unsigned count)
 
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)
 {
-    HC_THROUGH(cuUserObjectRetain, object, count);
-    cudaError_t error = hc_begin();
+    HC_THROUGH_DRIVER(cuUserObjectRetain, object, count);
+    cudaError_t error = hc_call_begin();
     if (!error)
         error = check_user_object(object, count);
     if (!error) {
         object->references += count;
         object->callers += count;
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
 {
-    HC_THROUGH(cuUserObjectRelease, object, count);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuUserObjectRelease, object, count);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
         error = check_user_object(object, count);
     if (!error && count > object->callers)
@@ -60,18 +60,18 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
         object->callers -= count;
         hc_object_release(object, count);
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }
 
 static cudaError_t retain_in_graph(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags)
 {
     cudaError_t error = check_user_object(object, count);
-    if (error || !hc_graph_is(graph) || flags & ~(unsigned)cudaGraphUserObjectMove)
+    if (error || !hc_graph_is_handle(graph) || flags & ~(unsigned)cudaGraphUserObjectMove)
         return cudaErrorInvalidValue;
     bool move = flags & cudaGraphUserObjectMove;
     if (move && count > object->callers)
         return cudaErrorInvalidValue;
-    error = hc_objects_hold(&graph->objects, object, count);
+    error = hc_objects_add(&graph->objects, object, count);
     if (error)
         return error;
     if (move)
@@ -84,16 +84,16 @@ static cudaError_t retain_in_graph(cudaGraph_t graph, cudaUserObject_t object, u
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count,
                                       unsigned int flags)
 {
-    HC_THROUGH(cuGraphRetainUserObject, graph, object, count, flags);
+    HC_THROUGH_DRIVER(cuGraphRetainUserObject, graph, object, count, flags);
     HC_CALL(retain_in_graph(graph, object, count, flags));
 }
 
 cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count)
 {
-    HC_THROUGH(cuGraphReleaseUserObject, graph, object, count);
-    cudaError_t error = hc_begin_quiet();
+    HC_THROUGH_DRIVER(cuGraphReleaseUserObject, graph, object, count);
+    cudaError_t error = hc_call_begin_despite_errors();
     if (!error)
-        error = hc_graph_is(graph) ? check_user_object(object, count) : cudaErrorInvalidValue;
+        error = hc_graph_is_handle(graph) ? check_user_object(object, count) : cudaErrorInvalidValue;
     struct hc_object_count *held = error ? NULL : hc_objects_find(&graph->objects, object);
     if (!error && (!held || held->count < count))
         error = cudaErrorInvalidValue;
@@ -103,5 +103,5 @@ cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t objec
             *held = graph->objects.items[--graph->objects.count];
         hc_object_release(object, count);
     }
-    return hc_end(error);
+    return hc_call_end(error);
 }

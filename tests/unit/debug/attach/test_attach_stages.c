@@ -16,7 +16,7 @@ typedef struct shape {
     bool possible;
 } shape;
 
-static void find(shape *s, const bg__ties *ties)
+static void find(shape *s, const bg__coresident_pairs *ties)
 {
     cudaGraphNode_t nodes[NODES];
 
@@ -30,7 +30,7 @@ static void find(shape *s, const bg__ties *ties)
         EXPECT_CUDA(cudaGraphAddEmptyNode(&nodes[i], s->graph, before, count));
     }
     EXPECT_OK(bg__layout_read(&s->layout, s->graph));
-    EXPECT_OK(bg__stages_find(&s->stages, &s->layout, s->outside, s->first, ties, &s->possible));
+    EXPECT_OK(bg__stages_assign(&s->stages, &s->layout, s->outside, s->first, ties, &s->possible));
 }
 
 static void end(shape *s)
@@ -53,7 +53,7 @@ static size_t wanted_stage(const shape *s, int node)
 /* Each stage is the first that the edges allow: so none leads back, and no path leaves a part and comes back. */
 TEST(test_random)
 {
-    const bg__ties none = {.tie = NULL};
+    const bg__coresident_pairs none = {.tie = NULL};
 
     srand(7);
     for (int turn = 0; turn < 200; turn++) {
@@ -82,7 +82,7 @@ static bool is_ahead(const shape *s, int node)
 /* What the first depend on comes before all else, as early as without them. */
 TEST(test_first)
 {
-    const bg__ties none = {.tie = NULL};
+    const bg__coresident_pairs none = {.tie = NULL};
 
     srand(8);
     for (int turn = 0; turn < 200; turn++) {
@@ -114,10 +114,10 @@ TEST(test_first)
 /* Of two that wait for each other, one cannot come before the other. */
 TEST(test_first_and_tie)
 {
-    struct bg__tie pair = {0, 3};
+    struct bg__coresident_pair pair = {0, 3};
     shape s = {.edge[0][1] = true, .edge[3][4] = true, .outside[1] = true, .first[1] = true};
 
-    find(&s, &(bg__ties){.tie = &pair, .count = 1});
+    find(&s, &(bg__coresident_pairs){.tie = &pair, .count = 1});
     assert_false(s.possible);
     end(&s);
 }
@@ -125,10 +125,10 @@ TEST(test_first_and_tie)
 /* 0 -> 1 (outside) -> 2, and 3 beside: 2 and 3 wait for each other, so both are behind 1. */
 TEST(test_tie)
 {
-    struct bg__tie pair = {2, 3};
+    struct bg__coresident_pair pair = {2, 3};
     shape s = {.edge[0][1] = true, .edge[1][2] = true, .edge[3][4] = true, .outside[1] = true};
 
-    find(&s, &(bg__ties){.tie = &pair, .count = 1});
+    find(&s, &(bg__coresident_pairs){.tie = &pair, .count = 1});
     assert_true(s.possible);
     assert_int_equal(s.stages.stage[0], 0);
     assert_int_equal(s.stages.stage[1], 1);
@@ -141,7 +141,7 @@ TEST(test_tie)
 /* 0 -> 1 (outside) -> 3 and 2 -> 4 (outside) -> 5: where 0 waits with 5, and 2 with 3, each is before itself. */
 TEST(test_impossible)
 {
-    struct bg__tie pairs[] = {{0, 5}, {2, 3}};
+    struct bg__coresident_pair pairs[] = {{0, 5}, {2, 3}};
     shape s = {.edge[0][1] = true,
                .edge[1][3] = true,
                .edge[2][4] = true,
@@ -149,10 +149,10 @@ TEST(test_impossible)
                .outside[1] = true,
                .outside[4] = true};
 
-    find(&s, &(bg__ties){.tie = pairs, .count = 1});
+    find(&s, &(bg__coresident_pairs){.tie = pairs, .count = 1});
     assert_true(s.possible);
     end(&s);
-    find(&s, &(bg__ties){.tie = pairs, .count = 2});
+    find(&s, &(bg__coresident_pairs){.tie = pairs, .count = 2});
     assert_false(s.possible);
     end(&s);
 }

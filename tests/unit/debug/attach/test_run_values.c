@@ -165,7 +165,7 @@ TEST(test_addresses)
 enum { MOST = 4 };
 
 typedef struct graphs {
-    cli_run run;
+    cli_run_values run;
     cli_run_process process;
     cli_run_graph list[MOST];
     const cJSON *nodes[MOST];
@@ -177,7 +177,7 @@ static void make_graphs(graphs *g, const char *const *texts)
 {
     memset(g, 0, sizeof *g);
     snprintf(g->process.key, sizeof g->process.key, "program 0");
-    g->run = (cli_run){.processes = &g->process, .process_count = 1, .graphs = g->list};
+    g->run = (cli_run_values){.processes = &g->process, .process_count = 1, .graphs = g->list};
     for (; texts[g->run.count] != NULL; g->run.count++) {
         const size_t i = g->run.count;
         char name[20], place[20], work[20], row[200];
@@ -201,7 +201,7 @@ static void expect_pairs(const char *const *first, const char *const *second, co
 
     make_graphs(&a, first);
     make_graphs(&b, second);
-    cli_run_pair(&a.run, &b.run);
+    cli_run_pair_graphs(&a.run, &b.run);
     for (size_t i = 0; i < a.run.count; i++) {
         found[i] = a.list[i].pair < 0 ? '-' : (char)('0' + a.list[i].pair);
         if (a.list[i].pair >= 0)
@@ -231,11 +231,11 @@ TEST(test_pairs)
 }
 
 /* A run of two workers, each with a graph that holds these. */
-static void make_workers(cli_run *run, cJSON *rows[2], const char *first, const char *second)
+static void make_workers(cli_run_values *run, cJSON *rows[2], const char *first, const char *second)
 {
     const char *const values[] = {first, second};
 
-    *run = (cli_run){.processes = calloc(2, sizeof *run->processes), .process_count = 2};
+    *run = (cli_run_values){.processes = calloc(2, sizeof *run->processes), .process_count = 2};
     run->graphs = calloc(2, sizeof *run->graphs);
     assert_non_null(run->processes);
     assert_non_null(run->graphs);
@@ -255,13 +255,13 @@ static void make_workers(cli_run *run, cJSON *rows[2], const char *first, const 
 static void expect_workers(const char *const first[2], const char *const second[2], const char *expected)
 {
     cJSON *rows[2][2];
-    cli_run runs[2];
+    cli_run_values runs[2];
     char found[3] = "";
 
     make_workers(&runs[0], rows[0], first[0], first[1]);
     make_workers(&runs[1], rows[1], second[0], second[1]);
     cli_run_pair_processes(&runs[0], &runs[1]);
-    cli_run_pair(&runs[0], &runs[1]);
+    cli_run_pair_graphs(&runs[0], &runs[1]);
     for (int i = 0; i < 2; i++)
         found[i] = (char)('0' + runs[0].graphs[i].pair);
     assert_string_equal(found, expected);

@@ -147,7 +147,7 @@ FIXTURE_TEST(test_released_too_early)
 static void release_pinned(bg_pool *pool)
 {
     bg__extent *extent = pool->arenas[BG__LOW].first;
-    while (extent != NULL && extent->state != BG__PINNED)
+    while (extent != NULL && extent->state != BG__EXTENT_PINNED)
         extent = extent->next;
     assert_non_null(extent);
     pool->in_use -= extent->bytes;

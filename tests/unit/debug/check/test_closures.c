@@ -171,13 +171,13 @@ FIXTURE_TEST(test_other_stack)
     uintptr_t address = (uintptr_t)&here;
     bg__maps maps;
 
-    EXPECT_OK(bg__maps_take(&maps, (const void *)address));
-    assert_false(bg__maps_is_gone(&maps, address));
-    assert_true(bg__maps_is_gone(&maps, maps.own_stack));
+    EXPECT_OK(bg__maps_read(&maps, (const void *)address));
+    assert_false(bg__maps_is_dead_frame(&maps, address));
+    assert_true(bg__maps_is_dead_frame(&maps, maps.own_stack));
     maps.frame = maps.own_stack_end;
-    assert_false(bg__maps_is_gone(&maps, address));
+    assert_false(bg__maps_is_dead_frame(&maps, address));
     maps.frame = maps.own_stack - 1;
-    assert_false(bg__maps_is_gone(&maps, address));
+    assert_false(bg__maps_is_dead_frame(&maps, address));
     bg__maps_free(&maps);
 }
 

@@ -19,7 +19,7 @@ static bg_graph *capture_sneaks(fixture *f, int calls)
     for (int i = 0; i < calls; i++)
         EXPECT_OK(CALL_AT(sneak_line, sneak, f->stream, .x = f->x));
     bg_graph *graph = end_capture(capture);
-    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_OK(bg__recorded_allocations_update(graph));
     return graph;
 }
 
@@ -86,7 +86,7 @@ FIXTURE_TEST(test_cublas)
     bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_OK(multiply(handle, 1, &a, &f->y, f->stream));
     bg_graph *graph = end_capture(capture);
-    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_OK(bg__recorded_allocations_update(graph));
     EXPECT_CLEAN(graph, NODES);
     EXPECT_CUDA(cudaFree(a.data));
     OWN_REPORT(report, check_graph(graph, NODES));
@@ -108,7 +108,7 @@ FIXTURE_TEST(test_memory_nodes)
     EXPECT_CUDA(bgk_scale(f->y.data, own, 2, N, f->stream));
     EXPECT_CUDA(cudaFreeAsync(own, f->stream));
     OWN_GRAPH(graph, end_capture(capture));
-    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_OK(bg__recorded_allocations_update(graph));
     EXPECT_CLEAN(graph, NODES);
     check_replay_times(f, graph, 1);
     EXPECT_CLEAN(graph, NODES);
@@ -169,7 +169,7 @@ static bg_graph *capture_with(fixture *f, const bg__allocation *known)
     bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_OK(BG_CALL(sneak, f->stream, .x = f->x));
     bg_graph *graph = end_capture(capture);
-    EXPECT_OK(bg__nodes_notes(graph, &notes));
+    EXPECT_OK(bg__recorded_allocations_get(graph, &notes));
     EXPECT_OK(bg__allocations_add(notes, known));
     return graph;
 }
@@ -189,7 +189,7 @@ FIXTURE_TEST(test_expected)
 static void check_nodes(bg_graph *graph, bg_report *report)
 {
     bg__nodes nodes = {0};
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     EXPECT_OK(bg__check_nodes(graph, &nodes, report));
     bg__nodes_free(&nodes);
 }
@@ -209,11 +209,11 @@ FIXTURE_TEST(test_several)
     bg_finding finding = finding_of(report, 0);
     assert_string_equal(finding.call, "sneak#0");
     assert_string_equal(finding.others, "sneak#1, sneak#2, sneak#3, sneak#4, sneak#5");
-    assert_true(bg__finding_is_about(&finding, "sneak#0"));
-    assert_true(bg__finding_is_about(&finding, "sneak#5"));
-    assert_false(bg__finding_is_about(&finding, "sneak#6"));
-    assert_false(bg__finding_is_about(&finding, "sneak"));
-    assert_false(bg__finding_is_about(&finding, ""));
+    assert_true(bg__finding_has_call(&finding, "sneak#0"));
+    assert_true(bg__finding_has_call(&finding, "sneak#5"));
+    assert_false(bg__finding_has_call(&finding, "sneak#6"));
+    assert_false(bg__finding_has_call(&finding, "sneak"));
+    assert_false(bg__finding_has_call(&finding, ""));
 }
 
 /* What another check has said of the call's tensors is not said again, unless it is about another address. */

@@ -152,7 +152,7 @@ static void list_order(const bg__order *order, const int *lanes, int last, size_
     size_t steps[NODES];
     for (size_t i = 0; i < NODES; i++)
         keys[i] = lanes[i] == last;
-    EXPECT_OK(bg__order_list(order, keys, steps));
+    EXPECT_OK(bg__order_sort(order, keys, steps));
     find_places(steps, places);
 }
 
@@ -161,8 +161,8 @@ static void take_order(const drawn *d, bg__order *order)
     bg__nodes nodes = {0};
     OWNED_GRAPH(graph);
     EXPECT_OK(bg_graph_wrap(&graph, d->graph, NULL, "orders"));
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
-    EXPECT_OK(bg__order_take(order, d->graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
+    EXPECT_OK(bg__order_read(order, d->graph, &nodes));
     assert_int_equal(order->count, NODES);
     for (size_t i = 0; i < NODES; i++)
         assert_ptr_equal(order->nodes[i]->handle, d->nodes[i]);
@@ -184,7 +184,7 @@ TEST(test_orders)
         for (int i = 0; i < NODES; i++)
             add_random(&d, before);
         take_order(&d, &order);
-        EXPECT_OK(bg__order_lanes(&order, lane, &lanes));
+        EXPECT_OK(bg__order_find_lanes(&order, lane, &lanes));
         for (int last = -1; last < lanes; last++) {
             list_order(&order, lane, last, places);
             for (size_t a = 0; a < NODES; a++)

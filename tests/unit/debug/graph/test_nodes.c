@@ -54,7 +54,7 @@ FIXTURE_TEST(test_calls)
     EXPECT_OK(BG_CALL(outer, f->stream, .x = f->x, .y = f->y, .broken = true));
     EXPECT_CUDA(cudaMemsetAsync(f->y.data, 0, N, f->stream));
     OWN_GRAPH(graph, end_capture(capture));
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     assert_int_equal(nodes.count, 8);
     expect_label(&nodes, 0, "", "segment 0, node 0, kernel ", "fill");
     expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel ", "product>(float4*");
@@ -84,7 +84,7 @@ FIXTURE_TEST(test_calls_on_streams)
     EXPECT_OK(bg_stream_wait_stream(f->stream, side));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->z, .y = f->y, .factor = 5));
     OWN_GRAPH(graph, end_capture(capture));
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     assert_int_equal(nodes.count, 10);
     expect_label(&nodes, 0, "shift#0", "segment 0, node 0, kernel ", "product");
     expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel ", "sum");
@@ -123,7 +123,7 @@ FIXTURE_TEST(test_parameters)
     EXPECT_CUDA(cudaGraphAddKernelNode(&node, source, NULL, 0, &params));
     segment.graph = source;
     graph.segments = &segment;
-    EXPECT_OK(bg__nodes_take(&graph, &nodes));
+    EXPECT_OK(bg__nodes_read(&graph, &nodes));
     assert_int_equal(nodes.count, 2);
     for (int i = 0; i < 2; i++) {
         bg__parameter parameter;
@@ -144,7 +144,7 @@ FIXTURE_TEST(test_parameters)
     bg__nodes_free(&nodes);
 }
 
-static void expect_end(bool is_there, const bg__end *end, const void *address, size_t bytes)
+static void expect_end(bool is_there, const bg__node_range *end, const void *address, size_t bytes)
 {
     assert_true(is_there);
     assert_ptr_equal(end->address, address);
@@ -160,7 +160,7 @@ FIXTURE_TEST(test_copies)
                                     .extent = {8, 2, 3},
                                     .kind = cudaMemcpyHostToDevice};
     bg__nodes nodes;
-    bg__end end;
+    bg__node_range end;
 
     box.srcPos = (struct cudaPos){4, 1, 1};
     bg_capture *capture = begin_capture(f->stream, NULL);
@@ -169,14 +169,15 @@ FIXTURE_TEST(test_copies)
     EXPECT_CUDA(cudaMemcpy3DAsync(&box, f->stream));
     EXPECT_CUDA(cudaMemsetAsync(device, 5, 100, f->stream));
     OWN_GRAPH(graph, end_capture(capture));
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     assert_int_equal(nodes.count, 4);
-    expect_end(bg__copy_end(&nodes.node[0], BG__SOURCE, &end), &end, host, 40);
-    expect_end(bg__copy_end(&nodes.node[1], BG__DESTINATION, &end), &end, host, 2 * 64 + 16);
-    expect_end(bg__copy_end(&nodes.node[1], BG__SOURCE, &end), &end, device, 2 * 32 + 16);
-    expect_end(bg__copy_end(&nodes.node[2], BG__SOURCE, &end), &end, (char *)host + 4 + 16 + 64, 2 * 64 + 16 + 8);
-    assert_false(bg__copy_end(&nodes.node[3], BG__SOURCE, &end));
-    expect_end(bg__fill_end(&nodes.node[3], &end), &end, device, 100);
+    expect_end(bg__memcpy_node_range(&nodes.node[0], BG__SOURCE, &end), &end, host, 40);
+    expect_end(bg__memcpy_node_range(&nodes.node[1], BG__DESTINATION, &end), &end, host, 2 * 64 + 16);
+    expect_end(bg__memcpy_node_range(&nodes.node[1], BG__SOURCE, &end), &end, device, 2 * 32 + 16);
+    expect_end(bg__memcpy_node_range(&nodes.node[2], BG__SOURCE, &end), &end, (char *)host + 4 + 16 + 64,
+               2 * 64 + 16 + 8);
+    assert_false(bg__memcpy_node_range(&nodes.node[3], BG__SOURCE, &end));
+    expect_end(bg__memset_node_range(&nodes.node[3], &end), &end, device, 100);
     bg__nodes_free(&nodes);
 }
 
@@ -205,7 +206,7 @@ FIXTURE_TEST(test_children)
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
     EXPECT_CUDA(cudaGraphAddChildGraphNode(&node, source, NULL, 0, middle));
     segment.graph = source;
-    EXPECT_OK(bg__nodes_take(&graph, &nodes));
+    EXPECT_OK(bg__nodes_read(&graph, &nodes));
     assert_int_equal(nodes.count, 4);
     expect_label(&nodes, 0, "", "segment 0, node 0, child graph", "");
     expect_label(&nodes, 1, "", "segment 0, node 0, child node 0, kernel ", "gk_add");
@@ -225,7 +226,7 @@ FIXTURE_TEST(test_cublas)
     bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_OK(multiply(handle, 1, &f->x, &f->y, f->stream));
     bg_graph *graph = end_capture(capture);
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     assert_true(nodes.count > 0);
     for (size_t i = 0; i < nodes.count; i++) {
         bg__parameter parameter;
@@ -256,7 +257,7 @@ FIXTURE_TEST(test_writeback)
     EXPECT_OK(BG_CALL(elsewhere, f->stream, .x = f->x, .y = f->y));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 2));
     OWN_GRAPH(graph, end_capture(capture));
-    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__nodes_read(graph, &nodes));
     assert_int_equal(nodes.count, 3);
     expect_label(&nodes, 0, "elsewhere#0", "segment 0, node 0, kernel", "move_rows");
     assert_true(nodes.node[0].writeback);

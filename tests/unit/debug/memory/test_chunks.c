@@ -8,7 +8,7 @@ enum { CHUNK = 1 << 24, KIB = 1 << 10, MIB = 1 << 20 };
 static void take(bg__chunks *chunks, size_t bytes)
 {
     void *memory;
-    EXPECT_OK(bg__chunks_take(chunks, bytes, &memory));
+    EXPECT_OK(bg__chunks_allocate(chunks, bytes, &memory));
     assert_non_null(memory);
     assert_int_equal((uintptr_t)memory % 16, 0);
 }
@@ -53,7 +53,7 @@ TEST(test_apart)
 
     for (size_t i = 0; i < COUNT; i++) {
         taken[i].bytes = i % 3 == 0 ? 3000 * i : i;
-        EXPECT_OK(bg__chunks_take(&chunks, taken[i].bytes, (void **)&taken[i].begin));
+        EXPECT_OK(bg__chunks_allocate(&chunks, taken[i].bytes, (void **)&taken[i].begin));
         for (size_t k = 0; k < i; k++)
             assert_true(taken[k].begin + taken[k].bytes <= taken[i].begin ||
                         taken[i].begin + taken[i].bytes <= taken[k].begin);

@@ -15,7 +15,7 @@
 static cJSON *outline_of(const bg_graph *graph)
 {
     cJSON *outline = NULL;
-    EXPECT_OK(bg__outline(graph, &outline));
+    EXPECT_OK(bg__outline_create(graph, &outline));
     assert_non_null(outline);
     return outline;
 }

@@ -52,7 +52,7 @@ static void expect_made(void)
 {
     OWNED_REPORT(read);
     struct stat about;
-    EXPECT_OK(bg__report_write(report, BG_JSON, test_file, BG__FILE_MADE));
+    EXPECT_OK(bg__report_write(report, BG_JSON, test_file, BG__FILE_GENERATED));
     assert_int_equal(lstat(test_file, &about), 0);
     assert_true(S_ISREG(about.st_mode));
     assert_int_equal(about.st_uid, geteuid());
@@ -79,11 +79,11 @@ PLANTED_TEST(test_made_names)
     assert_int_equal(mkfifo(test_file, 0600), 0);
     expect_made();
     assert_int_equal(symlink("nowhere", test_file), 0);
-    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_FRESH), BG_ERROR_IO);
+    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_EXCLUSIVE), BG_ERROR_IO);
     EXPECT_ERROR("File exists");
     assert_int_equal(remove(test_file), 0);
     assert_int_equal(mkdir(test_file, 0700), 0);
-    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_MADE), BG_ERROR_IO);
+    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_GENERATED), BG_ERROR_IO);
     EXPECT_ERROR("Is a directory");
     expect_secret();
 }
@@ -135,7 +135,7 @@ PLANTED_TEST(test_reading)
     EXPECT_ERROR("it is a pipe");
     snprintf(list, sizeof list, "@%s", test_file);
     assert_int_equal(setenv("BG_EAGER_OPS", list, 1), 0);
-    EXPECT_STATUS(bg__override_get(&override, NULL), BG_ERROR_IO);
+    EXPECT_STATUS(bg__override_create(&override, NULL), BG_ERROR_IO);
     EXPECT_ERROR("BG_EAGER_OPS: ");
     EXPECT_ERROR("it is a pipe");
     assert_int_equal(unsetenv("BG_EAGER_OPS"), 0);
@@ -196,7 +196,7 @@ PLANTED_TEST(test_a_file_of_another_user)
     if (pid == 0) {
         if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
             _exit(2);
-        if (bg__report_write(report, BG_JSON, secret, BG__FILE_MADE) != BG_ERROR_IO)
+        if (bg__report_write(report, BG_JSON, secret, BG__FILE_GENERATED) != BG_ERROR_IO)
             _exit(3);
         _exit(strstr(bg_last_error(), "secret cannot be written: Operation not permitted") != NULL ? 0 : 4);
     }

@@ -35,7 +35,7 @@ static void expect_graphs(const bg_report *report, const char *part, const char 
     cJSON *root = NULL, *item;
     char text[200] = "";
     const char *between = "";
-    EXPECT_OK(bg__report_root(report, &root));
+    EXPECT_OK(bg__report_to_json(report, &root));
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, part))
     {
         const char *graph = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, member));
@@ -126,8 +126,8 @@ FILE_TEST(test_files)
     merge(report, make("decode 8", 2));
     EXPECT_OK(bg_report_write(report, BG_JSON, test_file));
     EXPECT_OK(bg_report_read(&again, test_file));
-    EXPECT_OK(bg__report_json(report, false, &first));
-    EXPECT_OK(bg__report_json(again, false, &second));
+    EXPECT_OK(bg__report_json_text(report, false, &first));
+    EXPECT_OK(bg__report_json_text(again, false, &second));
     assert_string_equal(first, second);
     FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);

@@ -93,19 +93,19 @@ FILE_TEST(test_others)
     static const char *const names[] = {"rope#0", "host function#1", "rope#2", "rope#3", "rope#4"};
     OWN_REPORT(report, make_report());
     OWNED_REPORT(again);
-    bg__about about = {.calls = NULL};
+    bg__finding_calls about = {.calls = NULL};
     bg__call calls[5];
 
     for (int i = 0; i < 10; i++) { /* each twice */
         calls[i % 5] = (bg__call){.name = (char *)(uintptr_t)names[i % 5]};
-        EXPECT_OK(bg__about_add(&about, &calls[i % 5]));
+        EXPECT_OK(bg__finding_calls_add(&about, &calls[i % 5]));
     }
-    bg__report_add_about(report, "freed", BG_FAULT, &about, NULL, "keep it", "the block is gone");
+    bg__report_add_for_calls(report, "freed", BG_FAULT, &about, NULL, "keep it", "the block is gone");
     EXPECT_IN(json_of(report), "[\"host function#1\", \"rope#2\", \"rope#3\", \"rope#4\"]");
     EXPECT_OK(bg_report_read(&again, test_file));
     assert_string_equal(finding_of(again, 0).others, "host function#1, rope#2, rope#3, rope#4");
     EXPECT_IN(written(again, BG_TEXT), "rope#0, host function#1, rope#2, rope#3 and 1 more: the block is gone");
-    bg__about_free(&about);
+    bg__finding_calls_free(&about);
     expect_refused("{\"breakgraph\": \"0\", \"report_version\": 2, \"tool\": \"check\", \"graph\": \"g\", \"lost\": 0, "
                    "\"findings\": [{\"kind\": \"freed\", \"severity\": \"fault\", \"call\": \"\", \"file\": \"\", "
                    "\"line\": 0, \"address\": null, \"message\": \"\", \"advice\": \"\", \"others\": 1}]}",

@@ -59,7 +59,7 @@ static uint64_t try_all(const bg__size_mix *m, size_t length, double cover)
                 sizes[count++] = size;
         if (count != length)
             continue;
-        bg__size_cost cost = bg__sizes_judge(m, sizes, count);
+        bg__size_cost cost = bg__sizes_cost(m, sizes, count);
         if ((double)cost.batches >= (double)count_batches(m) * cover / 100 && cost.padding_rows < least)
             least = cost.padding_rows;
     }
@@ -72,12 +72,12 @@ static void check_mix(const bg__size_mix *m, uint64_t seed, double cover)
     EXPECT_OK(bg__sizes_choose(m, cover, MAX_TOKENS, &choices));
     for (size_t length = 1; length <= choices.most; length++) {
         int sizes[MAX_TOKENS];
-        bg__sizes_get(&choices, length, sizes);
-        bg__sizes_raise(m, sizes, length);
+        bg__sizes_schedule(&choices, length, sizes);
+        bg__sizes_round_up(m, sizes, length);
         for (size_t i = 0; i < length; i++)
             if (sizes[i] < 1 || sizes[i] > MAX_TOKENS || (i > 0 && sizes[i] <= sizes[i - 1]))
                 fail_msg("seed %d: size %zu of %zu is %d", (int)seed, i, length, sizes[i]);
-        bg__size_cost cost = bg__sizes_judge(m, sizes, length);
+        bg__size_cost cost = bg__sizes_cost(m, sizes, length);
         if ((double)cost.batches < (double)count_batches(m) * cover / 100)
             fail_msg("seed %d: %zu sizes do not cover %g %%", (int)seed, length, cover);
         if (cost.padding_rows != try_all(m, length, cover))
@@ -104,13 +104,13 @@ TEST(test_judge)
     bg__size_family families[] = {{.query_len = 1, .list = mixed, .count = 3},
                                   {.query_len = 4, .list = decode, .count = 2}};
     bg__size_mix m = {.families = families, .count = 2, .max_tokens = 10};
-    bg__size_cost cost = bg__sizes_judge(&m, (int[]){2, 8}, 2);
+    bg__size_cost cost = bg__sizes_cost(&m, (int[]){2, 8}, 2);
 
     assert_int_equal(cost.batches, 5 + 2 + 10 + 1); /* 9 is too large */
     assert_int_equal(cost.rows, 5 + 6 + 40 + 8);
     assert_int_equal(cost.padding_rows, 5 * 1 + 2 * 5); /* 2 is a bucket of 4 for decode batches */
     m.max_padding = 2;
-    cost = bg__sizes_judge(&m, (int[]){2, 8}, 2);
+    cost = bg__sizes_cost(&m, (int[]){2, 8}, 2);
     assert_int_equal(cost.batches, 5 + 10 + 1); /* 8 is more than twice 3 */
     assert_int_equal(bg__size_round(9, 4, 10), 8);
 }
@@ -126,8 +126,8 @@ TEST(test_requests)
 
     EXPECT_OK(bg__sizes_choose(&m, 100, 5, &choices));
     assert_int_equal(choices.most, 2);
-    bg__sizes_get(&choices, 2, sizes);
-    bg__sizes_raise(&m, sizes, 2);
+    bg__sizes_schedule(&choices, 2, sizes);
+    bg__sizes_round_up(&m, sizes, 2);
     assert_int_equal(sizes[0], 8);
     assert_int_equal(sizes[1], 16);
     bg__sizes_free(&choices);
@@ -148,9 +148,9 @@ TEST(test_many)
         list[i] = (bg__size_count){i + 1, 1};
     EXPECT_OK(bg__sizes_choose(&m, 100, 4, &choices));
     assert_true(choices.count <= BG__SIZE_CANDIDATES);
-    bg__sizes_get(&choices, 4, sizes);
+    bg__sizes_schedule(&choices, 4, sizes);
     assert_int_equal(sizes[3], SIZES);
-    assert_int_equal(bg__sizes_judge(&m, sizes, 4).batches, SIZES);
+    assert_int_equal(bg__sizes_cost(&m, sizes, 4).batches, SIZES);
     assert_in_range(sizes[1], SIZES / 2 - 4, SIZES / 2 + 4);
     bg__sizes_free(&choices);
     free(list);

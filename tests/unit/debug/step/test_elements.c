@@ -78,7 +78,7 @@ static void fill_numbers(bgk_float format, size_t n)
 static bool is_special(const fixture *f, const char *kernel, int parameter, int parameters, size_t bytes, bool nan,
                        bgk_float *format)
 {
-    bg__elements elements = bg__elements_of(kernel, parameter, parameters);
+    bg__elements elements = bg__elements_parse(kernel, parameter, parameters);
     bgk_changes changes = count(bytes, f->stream);
     return bg__elements_find(&elements, &changes, nan, format);
 }
@@ -102,7 +102,7 @@ static void expect_none(const fixture *f, const char *kernel, int parameter, int
 static void expect_elements(const char *name, int parameter, int parameters, bg__element_source source,
                             unsigned formats)
 {
-    bg__elements elements = bg__elements_of(name, parameter, parameters);
+    bg__elements elements = bg__elements_parse(name, parameter, parameters);
     if (elements.source != source || (source != BG__ELEMENTS_OTHER && elements.formats != formats))
         fail_msg("%s, parameter %d: source %d, formats %x", name, parameter, elements.source, elements.formats);
 }
@@ -111,14 +111,14 @@ TEST(test_names)
 {
     const unsigned f32 = 1u << BGK_F32, f64 = 1u << BGK_F64, f16 = 1u << BGK_F16, bf16 = 1u << BGK_BF16;
     const unsigned any = f32 | f64 | f16 | bf16;
-    assert_int_equal(bg__elements_of(NULL, 0, 1).source, BG__ELEMENTS_UNKNOWN);
-    assert_int_equal(bg__elements_of(NULL, 0, 1).formats, any);
+    assert_int_equal(bg__elements_parse(NULL, 0, 1).source, BG__ELEMENTS_UNKNOWN);
+    assert_int_equal(bg__elements_parse(NULL, 0, 1).formats, any);
     expect_elements("triton_poi_fused_add_0", 0, 3, BG__ELEMENTS_UNKNOWN, any);
     expect_elements("scale(float*, float const*, int)", 0, 3, BG__ELEMENTS_CERTAIN, f32);
     expect_elements("scale(float*, float const*, int)", 1, 3, BG__ELEMENTS_CERTAIN, f32);
-    assert_false(bg__elements_of("scale(float*, float const*, int)", 0, 3).read_only);
-    assert_true(bg__elements_of("scale(float*, float const*, int)", 1, 3).read_only);
-    assert_true(bg__elements_of("norm(float const* __restrict__)", 0, 1).read_only);
+    assert_false(bg__elements_parse("scale(float*, float const*, int)", 0, 3).read_only);
+    assert_true(bg__elements_parse("scale(float*, float const*, int)", 1, 3).read_only);
+    assert_true(bg__elements_parse("norm(float const* __restrict__)", 0, 1).read_only);
     expect_elements("scale(float*, float const*, int)", 2, 3, BG__ELEMENTS_NAMED, f32);
     expect_elements("scale(float*, float const*, int)", 0, 4, BG__ELEMENTS_NAMED, f32);
     expect_elements("argmax(int*, float const*, int)", 0, 3, BG__ELEMENTS_OTHER, 0);
@@ -296,7 +296,7 @@ TEST(test_parameters)
         memcpy(kernel.bytes + used, &parameters[i].value, parameters[i].bytes);
         used += parameters[i].bytes;
     }
-    assert_string_equal(bg__step_launch(&kernel, text, sizeof text),
+    assert_string_equal(bg__step_kernel_text(&kernel, text, sizeof text),
                         "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f0012345600, +8 1.5 (0x3fc00000), "
                         "+16 0x00000080, +24 0x3c00, +32 0x3f8000003f800000, +40 -inf (0xff800000)");
 }

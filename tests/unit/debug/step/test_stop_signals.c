@@ -37,15 +37,15 @@ static void demand(bool condition)
 static void default_with_info(void)
 {
     set_action(SIG_DFL, SA_SIGINFO);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     (void)raise(SIGINT);
-    demand(bg__stop_signals_noted() != NULL);
+    demand(bg__stop_signals_received() != NULL);
     bg__stop_signals_release(hold);
 }
 
 static void install_meanwhile(void)
 {
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     (void)signal(SIGINT, count);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -55,7 +55,7 @@ static void install_meanwhile(void)
 static void install_default_meanwhile(void)
 {
     set_action(count, 0);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     (void)signal(SIGINT, SIG_DFL);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -64,7 +64,7 @@ static void install_default_meanwhile(void)
 static void handle_once(void)
 {
     set_action(count, (int)SA_RESETHAND);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     (void)raise(SIGINT);
     bg__stop_signals_release(hold);
     demand(handled == 1);
@@ -74,7 +74,7 @@ static void handle_once(void)
 static void handle_once_of_two(void)
 {
     set_action(count, (int)SA_RESETHAND);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     (void)raise(SIGINT);
     (void)raise(SIGINT);
     demand(handled == 1);
@@ -86,15 +86,15 @@ static void restore_late(void)
 {
     void (*saved)(int);
     set_action(count, 0);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     saved = signal(SIGINT, SIG_IGN);
     bg__stop_signals_release(hold);
     (void)signal(SIGINT, saved);
     (void)raise(SIGINT);
     demand(handled == 1);
-    hold = bg__stop_signals_hold();
+    hold = bg__stop_signals_defer();
     (void)raise(SIGINT);
-    demand(handled == 2 && bg__stop_signals_noted() != NULL);
+    demand(handled == 2 && bg__stop_signals_received() != NULL);
     bg__stop_signals_release(hold);
 }
 
@@ -104,7 +104,7 @@ static void keep_rules(void)
     stack = malloc(SIGSTKSZ);
     demand(stack != NULL && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGSTKSZ}, NULL) == 0);
     set_action(count, SA_ONSTACK | SA_NODEFER);
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     demand(sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_RESTART) == 0); /* reads end with EINTR */
     demand((now.sa_flags & SA_NODEFER) != 0);
     (void)raise(SIGINT);
@@ -115,7 +115,7 @@ static void keep_rules(void)
 static void signal_child(void)
 {
     int status;
-    int hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_defer();
     pid_t child = fork();
     if (child == 0) {
         (void)raise(SIGTERM);
@@ -128,9 +128,9 @@ static void signal_child(void)
 /* Another walk begins before the one that the signal stops has ended. */
 static void overlap(void)
 {
-    int first = bg__stop_signals_hold(), second;
+    int first = bg__stop_signals_defer(), second;
     (void)raise(SIGTERM);
-    second = bg__stop_signals_hold();
+    second = bg__stop_signals_defer();
     bg__stop_signals_release(first);
     demand(false);
     bg__stop_signals_release(second);
@@ -140,14 +140,14 @@ static void overlap(void)
 static void overlap_handled(void)
 {
     set_action(count, 0);
-    int first = bg__stop_signals_hold();
+    int first = bg__stop_signals_defer();
     (void)raise(SIGINT);
-    int second = bg__stop_signals_hold();
-    demand(bg__stop_signals_noted() != NULL);
+    int second = bg__stop_signals_defer();
+    demand(bg__stop_signals_received() != NULL);
     bg__stop_signals_release(first);
-    demand(bg__stop_signals_noted() == NULL);
+    demand(bg__stop_signals_received() == NULL);
     (void)raise(SIGINT);
-    demand(handled == 2 && bg__stop_signals_noted() != NULL);
+    demand(handled == 2 && bg__stop_signals_received() != NULL);
     bg__stop_signals_release(second);
     (void)raise(SIGINT);
     demand(handled == 3);

@@ -316,7 +316,7 @@ PICTURE_TEST(test_timings)
     OWN_GRAPH(graph, capture_picture(f, ending_pass));
     uint64_t replays = info_of(graph).replays;
     assert_non_null(list);
-    EXPECT_OK(bg__timings_take(graph, f->stream, NULL, list));
+    EXPECT_OK(bg__timings_measure(graph, f->stream, NULL, list));
     assert_int_equal(info_of(graph).replays, replays + 1);
     assert_int_equal(cJSON_GetArraySize(list), COUNT(what));
     for (int i = 0; i < COUNT(what); i++)
@@ -333,8 +333,8 @@ PICTURE_TEST(test_node_timings)
     OWNED_REPORT(report);
     assert_non_null(list);
     EXPECT_OK(bg__report_create(&report, "trace", "g"));
-    EXPECT_OK(bg__timing_nodes(graph, f->stream, &nodes, report));
-    EXPECT_OK(bg__timings_take(graph, f->stream, &nodes, list));
+    EXPECT_OK(bg__timing_measure_nodes(graph, f->stream, &nodes, report));
+    EXPECT_OK(bg__timings_measure(graph, f->stream, &nodes, list));
     for (int i = 0, segment = 0; i < cJSON_GetArraySize(list); i++) {
         static const int counts[] = {1, 2, 1};
         const cJSON *item = cJSON_GetArrayItem(list, i), *us,
