@@ -52,7 +52,7 @@ plant join-dropped $capture/streams.c \
 plant wait-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has_stream/\1if (bg__capture_has_stream(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
 plant not-forked-again $capture/segment.c '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
-plant event-wait-dropped $capture/event_calls.c 's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
+plant event-wait-dropped $capture/event_calls.c 's/^( *)BG__TRY\(add_wait_step\(capture, entry->event.*/\1(void)add_wait_step;/'
 plant event-record-dropped $capture/events.c \
     's/^( *)BG__TRY\(bg__graph_insert_event\(graph, find_call_step.*/\1(void)find_call_step, (void)graph;/'
 plant event-unsettled $capture/events.c \
@@ -67,7 +67,7 @@ plant outputs-in-one-block $op/memory.c 's/ && memory->blocks\[i\].slot == slot/
 plant segments-reversed $capture/replay.c \
     's/for \(; step < end; step\+\+\) \{/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
 plant args-kept $capture/replay.c \
-    '/^static bg_status run_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
+    '/^static bg_status run_eager_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
 plant wrong-stream $capture/replay.c 's/eager->work, stream\)/eager->work, eager->call->stream)/'
 plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
