@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/value_text.h"
 #include "debug/report/outline.h"
 #include "bisect_trials.h"
-#include "search.h"
+#include "culprit_search.h"
 
 static bg_status run_search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
 {

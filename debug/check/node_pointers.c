@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/graph/tools.h"
-#include "debug/memory/frees.h"
+#include "debug/graph/tool_state.h"
+#include "debug/memory/free_sites.h"
 #include "debug/report/report.h"
 
 /* ---- words ---- */

@@ -12,7 +12,7 @@
 #include "addresses.h"
 #include "poison.h"
 #include "debug/graph/nodes.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/results.h"
 #include "debug/memory/tensors.h"

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_PADDING_H
 #define BG_DEBUG_PADDING_H
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/report/report.h"
 
 /* Called before a replay of a padded batch, which is in the buffers. Replays with other values in the padding rows of

@@ -6,7 +6,7 @@
 
 #include "capture/replay.h"
 #include "addresses.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 

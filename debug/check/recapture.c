@@ -3,7 +3,7 @@
 #include "recapture.h"
 
 #include "leaks.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/footprint.h"
 

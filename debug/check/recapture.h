@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_RECAPTURE_H
 #define BG_DEBUG_RECAPTURE_H
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/memory/spans.h"
 #include "node_pointers.h"
 #include "debug/report/report.h"

@@ -4,9 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "debug/report/running.h"
+#include "debug/report/running_file.h"
 #include "hang.h"
-#include "watched_graphs.h"
+#include "hang_copies.h"
 
 enum { TICK_MS = 100 };
 

@@ -1,5 +1,5 @@
 /* BG_HANG=1: finds the graph and the node that hang. A thread reads the marks that launches leave in host memory,
- * without a call of CUDA. It writes launches without progress for a second into the file of running.h, where the
+ * without a call of CUDA. It writes launches without progress for a second into the file of running_file.h, where the
  * command finds them after it has killed the program. */
 #ifndef BG_DEBUG_HANG_H
 #define BG_DEBUG_HANG_H

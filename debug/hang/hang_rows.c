@@ -1,9 +1,9 @@
-/* Reads BG_HANG, and manages rows in the file of running.h. */
+/* Reads BG_HANG, and manages rows in the file of running_file.h. */
 #include <stdlib.h>
 
-#include "debug/report/running.h"
+#include "debug/report/running_file.h"
 #include "hang.h"
-#include "watched_graphs.h"
+#include "hang_copies.h"
 
 static bool hangs_wanted;
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/check/addresses.h"
 #include "debug/check/check.h"
 #include "debug/check/padding.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "debug/report/report.h"

@@ -5,7 +5,7 @@
 #include "graph/inspect.h"
 #include "kernels/library/compare.h"
 
-/* Entries of the table of hooks (graph/tools.h). */
+/* Entries of the table of hooks (graph/debug_table.h). */
 bg_status bg__compile_check_tolerance(const char *text, const char *from);
 bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
                               bgk_difference *difference, cudaStream_t stream);

@@ -1,5 +1,5 @@
 /* The table of functions by which captures and replays call the debugging tools. */
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "capture_checks.h"
 #include "compile_tools.h"
 #include "replay_tools.h"

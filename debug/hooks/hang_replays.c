@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "capture/replay.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/hang/hang.h"
 
 struct bg__hang_tracker {

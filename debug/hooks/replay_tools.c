@@ -10,7 +10,7 @@
 #include "hang_replays.h"
 #include "step_replays.h"
 #include "debug/trace/trace.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 
 /* Returns the file of BG_TRACE once: for the first replay of the first graph of this process. */
 static const char *claim_trace_path(void)

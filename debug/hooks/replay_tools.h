@@ -4,7 +4,7 @@
 
 #include "graph/inspect.h"
 
-/* Entries of the table of hooks (graph/tools.h). */
+/* Entries of the table of hooks (graph/debug_table.h). */
 bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps);
 bg_status bg__replay_tools_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
 bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream);

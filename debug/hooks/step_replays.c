@@ -10,7 +10,7 @@
 #include "debug/report/process_report.h"
 #include "debug/step/step.h"
 #include "debug/step/stop_signals.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 
 struct bg__stepping {
     char *stop, *directory;    /* NULL: none */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "allocate.h"
-#include "kernels/mix.h"
+#include "kernels/hash.h"
 
 void bg__spans_free(bg__spans *spans)
 {

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher.h"
-#include "looked.h"
+#include "launcher_rank.h"
+#include "coverage.h"
 #include "outline.h"
 #include "report.h"
 #include "report_data.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -12,7 +12,7 @@
 #define BG_DEBUG_PROCESS_REPORT_H
 
 #include "graph/inspect.h"
-#include "looked.h"
+#include "coverage.h"
 #include "report.h"
 
 /* Counts a new graph and writes its file. All these functions do nothing without BG_REPORT. */
@@ -25,7 +25,7 @@ void bg__process_report_count_replay(const bg_graph *graph);
  * graph, and why. */
 void bg__process_report_add_checked(const char *check, size_t calls, size_t nodes);
 void bg__process_report_add_unchecked(const char *check, const char *graph, const char *why);
-/* Counts a stepped replay (looked.h). */
+/* Counts a stepped replay (coverage.h). */
 void bg__process_report_add_stepped_replay(const double counts[BG__STEP_COUNTS]);
 /* Counts a replay whose graph was compared with its capture. */
 void bg__process_report_count_compared_replay(void);

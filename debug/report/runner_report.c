@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "launcher.h"
+#include "launcher_rank.h"
 #include "process_report.h"
-#include "runner/mix_json.h"
+#include "runner/runner_json.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "capture/replay.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 
 enum { REPEATS_MAX = 1000 };

@@ -133,9 +133,9 @@ bg_status bg__shadow_find_suspects(bg__shadow *shadow);
  * bg__shadow_compare_calls. */
 bg_status bg__shadow_report_nondeterminism(bg__shadow *shadow, bool eager, bool known);
 
-/* Finds the calls that differ from the kept and recorded eager run (judgement.c). If some are new, or if differs says
- * that outputs of the replay differ although no call does, repeats the eager run to find who is not at fault. *found:
- * there are new ones, on any rank. Memory must be restored before, and is restored afterwards. */
+/* Finds the calls that differ from the kept and recorded eager run (suspect_walks.c). If some are new, or if differs
+ * says that outputs of the replay differ although no call does, repeats the eager run to find who is not at fault.
+ * *found: there are new ones, on any rank. Memory must be restored before, and is restored afterwards. */
 bg_status bg__shadow_judge(bg__shadow *shadow, bool differs, bool *found);
 /* Called in an eager run or a walk after the body of a call that may be a break. If shadow->joins, waits for streams
  * that the body used and did not join to its own, so that later calls can be judged, and records whether there was such

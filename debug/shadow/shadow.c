@@ -1,7 +1,7 @@
 /* bg_shadow: compares one replay with the eager pass. */
 #include "mismatches.h"
 
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/report/outline.h"
 
 static bg_status report_varying_output(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)

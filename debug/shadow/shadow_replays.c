@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/report/outline.h"
 #include "debug/report/process_report.h"
 #include "debug/trace/timing.h"

@@ -5,7 +5,7 @@
 
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
-#include "refused.h"
+#include "refused_nodes.h"
 
 bool bg__step_part_is_whole(const bg__step_part *part)
 {

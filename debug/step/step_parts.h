@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_STEP_PARTS_H
 #define BG_DEBUG_STEP_PARTS_H
 
-#include "calls.h"
+#include "step_calls.h"
 #include "debug/report/report.h"
 #include "node_list.h"
 

@@ -6,7 +6,7 @@
 
 #include "debug/files/files.h"
 #include "debug/files/json.h"
-#include "debug/step/calls.h"
+#include "debug/step/step_calls.h"
 #include "timing.h"
 
 /* ---- tracks ---- */

@@ -1,7 +1,7 @@
 #include "changes.h"
 
 #include "kernels/launch.h"
-#include "kernels/words.h"
+#include "kernels/memory_words.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 #include "compare.h"
 
 #include "kernels/launch.h"
-#include "kernels/mix.h"
+#include "kernels/hash.h"
 
 namespace
 {

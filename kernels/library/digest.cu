@@ -1,8 +1,8 @@
 #include "digest.h"
 
 #include "kernels/launch.h"
-#include "kernels/mix.h"
-#include "kernels/words.h"
+#include "kernels/hash.h"
+#include "kernels/memory_words.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 #include "random.h"
 
 #include "kernels/launch.h"
-#include "kernels/mix.h"
+#include "kernels/hash.h"
 
 namespace
 {

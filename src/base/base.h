@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <stdio.h>
 
-#include "base/fail.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -26,7 +26,8 @@ bg_status bg__env_choices(const char *name, unsigned *set);
 BG_API bg_status bg__env_flag(const char *name, bool *flag);
 BG_API bg_status bg__env_number(const char *name, double *number);
 
-/* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
+/* ---- structs that grow (struct_copy.c) ------------------------------------------------------------------------------
+ */
 
 /* Copy a struct whose first member is its size; the caller may have been compiled with an older, shorter form. The
  * first function copies the caller's struct `from`, of at least `least` bytes, to the complete struct `to`; members

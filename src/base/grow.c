@@ -1,6 +1,6 @@
 #include "base/grow.h"
 
-#include "base/fail.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

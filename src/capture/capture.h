@@ -222,7 +222,7 @@ bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
 /* Stops the threads, and destroys executable graphs that were not collected. NULL: nothing happens. */
 void bg__workers_stop(bg__workers *workers);
 
-/* Ranges for profilers (capture_ranges.c); they do nothing unless the root of the graph has ranges. */
+/* Ranges for profilers (capture_nvtx.c); they do nothing unless the root of the graph has ranges. */
 void bg__nvtx_begin_segment(bg_capture *capture);
 void bg__nvtx_end_segment(const bg_capture *capture);
 void bg__nvtx_push_break(const bg_capture *capture);
@@ -244,14 +244,15 @@ cudaError_t bg__capture_release_pool(bg_capture *capture);
 /* Bytes that the pool has mapped since begin. */
 size_t bg__capture_pool_growth(const bg_capture *capture);
 
-/* Tensors that a pass changes (state.c). what: their name in messages. Call free after save, also if save failed. */
+/* Tensors that a pass changes (saved_state.c). what: their name in messages. Call free after save, also if save failed.
+ */
 bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t count, const char *what,
                          cudaStream_t stream);
 /* Waits until all is restored. */
 bg_status bg__state_restore(const bg__state *state, cudaStream_t stream);
 void bg__state_free(bg__state *state);
 
-/* Members (members.c). The origin is a member too, but find does not return it. */
+/* Members (capture_members.c). The origin is a member too, but find does not return it. */
 bg__member *bg__member_find(const bg_capture *capture, cudaStream_t stream);
 bool bg__capture_has_stream(const bg_capture *capture, cudaStream_t stream);
 bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site);
@@ -270,7 +271,7 @@ void bg__capture_set_last_call(bg_capture *capture, cudaStream_t stream, const b
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
-/* Whether a stream of a pass that runs eagerly is being captured (members.c). */
+/* Whether a stream of a pass that runs eagerly is being captured (capture_members.c). */
 bg_status bg__pass_find_capturing_stream(const bg_capture *pass, bool *found);
 
 /* Events (events.c). The last record of event in this capture; NULL: there is none. */
@@ -328,7 +329,7 @@ typedef struct bg__unjoined {
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes);
 void bg__open_segment_free(struct bg__open_segment *open_segment);
 
-/* Live captures (live.c). */
+/* Live captures (capturing_streams.c). */
 void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* Returns the capture that the calling thread began, or NULL. */

@@ -19,7 +19,7 @@ done:
     return status;
 }
 
-/* Replays read the list of streams that capture (live.c). */
+/* Replays read the list of streams that capture (capturing_streams.c). */
 static void mark_segment_closed(bg_capture *capture)
 {
     bg__capturing_streams_remove(capture->origin, capture->thread);

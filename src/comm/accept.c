@@ -1,6 +1,6 @@
 /* Rank 0 accepts the others. A process that does not belong to the job is rejected, and does not delay it. */
 #include "comm/handshake.h"
-#include "comm/peer.h"
+#include "comm/peer_owner.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* How the ranks join: rank 0 listens, the others connect twice and identify themselves. */
 #include "comm/handshake.h"
-#include "comm/peer.h"
+#include "comm/peer_owner.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef BG_COMM_LINK_H
 #define BG_COMM_LINK_H
 
-#include "comm/job.h"
-#include "comm/places.h"
+#include "comm/comm_job.h"
+#include "comm/rank_places.h"
 #include "comm/wire.h"
 
 #include <pthread.h>

@@ -26,7 +26,7 @@ void bg__nccl_destroy(bg_comm *comm);
 /* The asynchronous error of NCCL's communicator. text may be NULL. */
 ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room);
 
-/* In a child after fork() each call fails before it takes a lock (forked.c); only release is allowed. */
+/* In a child after fork() each call fails before it takes a lock (comm_fork.c); only release is allowed. */
 bg_status bg__comm_init_fork_check(bg_comm *comm);
 bool bg__comm_is_forked(const bg_comm *comm);
 bg_status bg__comm_fail_forked(const bg_comm *comm, const char *call);

@@ -8,7 +8,7 @@
 #define BG_COMM_WATCHDOG_H
 
 #include "comm/link.h"
-#include "comm/track.h"
+#include "comm/replay_tracker.h"
 
 typedef struct bg__watchdog {
     bg__link *link;

@@ -144,7 +144,8 @@ bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 
-/* ---- parts of a segment (parts.c) ------------------------------------------------------------------------------- */
+/* ---- parts of a segment (segment_parts.c)
+ * ------------------------------------------------------------------------------- */
 
 /* The captured segment, launched part by part. */
 typedef struct bg__segment_parts {
@@ -155,7 +156,8 @@ typedef struct bg__segment_parts {
 bg_status bg__segment_parts_init(bg__segment_parts *parts);
 bg_status bg__segment_parts_launch(const bg__segment_parts *parts, size_t from, size_t end);
 
-/* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
+/* ---- the referee (referee.c, proof_trials.c)
+ * --------------------------------------------------------------------------- */
 
 /* Launches the captured segment part by part, and proves each run between two parts, at its place in the pass. Sets
  * *piece->launched if there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */

@@ -146,7 +146,8 @@ bg_status bg__proof_agree_to_stop(bg__proof *proof);
 /* This rank has failed: the others stop at their next exchange, and get the reason after the proof. */
 void bg__proof_leave_ranks(bg__proof *proof);
 
-/* ---- how long they take (times.c) ------------------------------------------------------------------------------- */
+/* ---- how long they take (proof_times.c)
+ * ------------------------------------------------------------------------------- */
 
 /* Closes the proof if the op takes longer than the calls. Does nothing on the host device, whose times say nothing
  * about a GPU. Errors: CUDA. */

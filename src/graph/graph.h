@@ -8,7 +8,7 @@
 #include "base/owned.h"
 #include "base/ranks.h"
 #include "graph/inspect.h"
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
 #include "op/op.h"

@@ -62,7 +62,7 @@ int bg__graph_segment_count(const bg_graph *graph);
 const bg__segment *bg__graph_segment(const bg_graph *graph, int index);
 
 /* The innermost op call of each node, in the order of cudaGraphGetNodes; NULL: none. The calls around it also own the
- * node (owners.c). */
+ * node (calls_of_nodes.c). */
 typedef struct bg__calls_of_nodes {
     const bg__call **call; /* of all segments */
     size_t *first;         /* the index of each segment's first node; one entry more than segments */
@@ -142,7 +142,8 @@ typedef struct bg__edges {
 bg_status bg__edges_list(bg__edges *edges, cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count);
 void bg__edges_free(bg__edges *edges);
 
-/* ---- addresses (noted.c) ------------------------------------------------------------------------------------- */
+/* ---- addresses (recorded_addresses.c)
+ * ------------------------------------------------------------------------------------- */
 
 /* An owner of addresses that the graph uses, as it was at capture. */
 typedef struct bg__recorded_owner {

@@ -8,7 +8,8 @@
 
 #include <stdatomic.h>
 
-/* ---- order of use (use.c) ------------------------------------------------------------------------------------ */
+/* ---- order of use (last_use.c) ------------------------------------------------------------------------------------
+ */
 
 /* The last use of some memory, so that the next use waits for it. A graph has its own; graphs of a pool share one. */
 typedef struct bg__last_use {

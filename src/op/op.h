@@ -239,7 +239,7 @@ static inline bg__thread *bg__thread_self(void)
     return &bg__thread_state;
 }
 
-/* ---- the entry of calls (entry.c) ---------------------------------------------------------------------------- */
+/* ---- the entry of calls (op_call.c) ---------------------------------------------------------------------------- */
 
 /* The capture layer's part of bg_op_call. */
 typedef struct bg__capture_hooks {
@@ -294,7 +294,7 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
-/* Gives an op whose fields are structs a table of all fields, which stays (structs.c). */
+/* Gives an op whose fields are structs a table of all fields, which stays (struct_fields.c). */
 void bg__op_flatten_structs(bg_op *op);
 /* Returns BG_ROW_LIMITS numbers, as in bg_op_attributes; zeros for an op that was compiled with an older header. */
 const int *bg__op_row_limits(const bg_op *op);

@@ -75,7 +75,8 @@ bg_status bg__query_lens_check(const char *list, int max_tokens);
 /* The same for a list as in config.compile_sizes, or "schedule". */
 bg_status bg__compile_sizes_check(const char *list);
 
-/* ---- modes (mode.c) ------------------------------------------------------------------------------------------ */
+/* ---- modes (graph_mode.c) ------------------------------------------------------------------------------------------
+ */
 
 /* "full_decode_only"; "none" for an invalid value. Static storage. */
 const char *bg__mode_name(bg_mode mode);

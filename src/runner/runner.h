@@ -10,7 +10,7 @@
 #include "memory/memory.h"
 #include "memory/pages.h"
 #include "runner/config.h"
-#include "runner/mix.h"
+#include "runner/batch_mix.h"
 
 #include <cuda.h>
 #include "kernels/library/rows.h"
@@ -35,7 +35,8 @@ typedef struct bg__buffers {
     size_t count, capacity;
 } bg__buffers;
 
-/* Makes the 8-byte pattern that fills a buffer of dtype with value (pattern.c); false: dtype cannot represent it. */
+/* Makes the 8-byte pattern that fills a buffer of dtype with value (padding_pattern.c); false: dtype cannot represent
+ * it. */
 bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
 /* Grows the buffers with a token dimension to at least that many rows, in place. */
@@ -137,7 +138,8 @@ const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *t
 const char *bg__batch_miss_text(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes);
 void bg__misses_print(const bg_runner *runner, FILE *out);
 
-/* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
+/* ---- passes (forward_context.c)
+ * ----------------------------------------------------------------------------------------- */
 
 /* Sets the calling thread's context, which must not be set. */
 void bg__context_set(bg_forward_context *context);
@@ -224,7 +226,8 @@ struct bg_runner {
     bool holds_pool;
 };
 
-/* ---- places (place.c) ---------------------------------------------------------------------------------------- */
+/* ---- places (runner_checks.c)
+ * ---------------------------------------------------------------------------------------- */
 
 /* BUSY: this thread or this runner is inside a run. */
 bg_status bg__runner_check_not_running(const bg_runner *runner, const char *function);
@@ -255,7 +258,8 @@ bool bg__runner_compares_choices(const bg_runner *runner);
 /* Runs a batch's eager pass. The watchdog tracks it like a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
-/* ---- memory (space.c) ---------------------------------------------------------------------------------------- */
+/* ---- memory (runner_memory.c)
+ * ---------------------------------------------------------------------------------------- */
 
 /* Returns the free bytes of the device; 0: CUDA cannot say. */
 size_t bg__device_free_bytes(void);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 
 static FILE *real_errors;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/step/dump.h"
 #include "debug/step/npy.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/bisect/result.h"
+#include "debug/cli/bisect/bisect_result.h"
 #include "debug/cli/bisect/bisect_state.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 
 static char *const program[] = {(char *)"./fuzzed/program", NULL}; /* is nowhere, so that no date of it is kept */
 

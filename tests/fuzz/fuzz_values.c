@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/values.h"
+#include "debug/cli/arguments/allowed_values.h"
 #include "debug/compare/tolerance.h"
 #include "runner/config.h"
 

@@ -67,7 +67,7 @@ expect planted-circle 1 'a circle: .*src/runner/planted_[ab]\.c \(bg__[ab]\) -> 
 copy
 echo '#include "runner/runner.h"' >"$tree/src/runner/planted_a.h"
 plant src/runner/planted_a.c
-echo '#include "planted_a.h"' >>"$tree/src/runner/mix.h"
+echo '#include "planted_a.h"' >>"$tree/src/runner/batch_mix.h"
 expect planted-circle-of-units 1 'a circle of units: .*src/runner/[a-z_]+\.h includes src/runner/' tests/layers/layers "$tree" "$objects"
 
 copy

@@ -63,7 +63,7 @@ plant copy-stale src/graph/writeback.c 's/held->source == move->source && //'
 plant elsewhere-unnoticed $capture/replay.c 's/else if \(bg__output_copy_is_needed/else if (false \&\& bg__output_copy_is_needed/'
 plant in-place-unnoticed src/graph/writeback.c 's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
 plant bridge-shared $op/call.c 's/call->memory = &call->own/call->memory = \&parent->own/'
-plant outputs-in-one-block $op/memory.c 's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
+plant outputs-in-one-block $op/call_memory.c 's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
 plant segments-reversed $capture/replay.c \
     's/for \(; step < end; step\+\+\) \{/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
 plant args-kept $capture/replay.c \
@@ -84,5 +84,5 @@ plant eager-break-joins-nothing $capture/ops.c \
     's/\} else if \(at.eager \|\| op->eager\) \{/} else if (!capture->eager \&\& op->eager) {/'
 plant captured-eager-op-joins-nothing $capture/ops.c \
     's/\} else if \(at.eager \|\| op->eager\) \{/} else if (at.eager) {/'
-plant block-reused-at-once $capture/members.c 's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
+plant block-reused-at-once $capture/capture_members.c 's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
 exit "$bad"

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "debug/attach/graphs/book.h"
+#include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/stacks/stacks.h"
 

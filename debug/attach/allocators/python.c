@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/graphs/book.h"
+#include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/stacks/stacks.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/report/findings.h"
+#include "debug/attach/report/process_findings.h"
 
 static const bg__attach_shim *shim;
 

@@ -10,7 +10,7 @@
 
 #include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"
-#include "debug/report/running.h"
+#include "debug/report/running_file.h"
 #include "debug/files/json.h"
 
 static const bg__attach_shim *shim;

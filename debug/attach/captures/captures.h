@@ -41,7 +41,7 @@ typedef struct bg__open_capture {
     size_t count, capacity;
     bg__culprit suspect; /* may have invalidated it, but calls of other threads may have, too */
     bool reported;       /* the culprit is reported */
-    int running;         /* its place in running.h; -1: none */
+    int running;         /* its place in running_file.h; -1: none */
     unsigned long launches;
 } bg__open_capture;
 
@@ -67,8 +67,8 @@ void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph);
  * or its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
-/* Returns the short name of a CUfunction or a CUkernel (launched_name.c). The caller frees it. NULL: the driver has
- * none, or out of host memory. */
+/* Returns the short name of a CUfunction or a CUkernel (function_short_name.c). The caller frees it. NULL: the driver
+ * has none, or out of host memory. */
 char *bg__function_short_name(const bg__attach_shim *shim, void *function);
 
 /* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */

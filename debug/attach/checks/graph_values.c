@@ -9,12 +9,12 @@
 
 #include <cjson/cJSON.h>
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/attach/memory/memory_owners.h"
 #include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"
 #include "debug/files/json.h"
-#include "debug/report/launcher.h"
+#include "debug/report/launcher_rank.h"
 #include "debug/report/process_report.h"
 #include "memory_ids.h"
 

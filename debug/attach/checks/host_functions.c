@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/report/findings.h"
-#include "debug/report/running.h"
+#include "debug/attach/report/process_findings.h"
+#include "debug/report/running_file.h"
 #include "debug/attach/stacks/function_names.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/attach/stacks/symbols.h"

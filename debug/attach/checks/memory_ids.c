@@ -11,7 +11,7 @@
 
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/memory/memory_owners.h"
-#include "debug/attach/report/names.h"
+#include "debug/attach/report/memory_names.h"
 #include "debug/attach/stacks/symbols.h"
 #include "debug/check/node_pointers.h"
 

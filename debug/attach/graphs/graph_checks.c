@@ -1,15 +1,15 @@
 /* Checks and steps the program's graphs: before each launch, and on request. */
-#include "book.h"
-#include "attached.h"
+#include "graph_table.h"
+#include "tracked_graph.h"
 #include "in_place.h"
 
 #include <stdlib.h>
 
-#include "debug/attach/memory/changes.h"
-#include "debug/attach/report/found.h"
+#include "debug/attach/memory/allocation_changes.h"
+#include "debug/attach/report/report_list.h"
 #include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
-#include "debug/graph/tools.h"
+#include "debug/graph/tool_state.h"
 #include "debug/hooks/step_replays.h"
 #include "debug/report/process_report.h"
 
@@ -140,7 +140,8 @@ void bg__graph_table_after_launch(CUgraphExec exec, cudaStream_t stream)
         bg__tracked_graph_release(a);
 }
 
-/* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
+/* ---- the program asks (attach_interface.c)
+ * ----------------------------------------------------------------------------- */
 
 /* Checks into a new report, which lacks findings that no longer hold. The graph's report gets the new findings. */
 static bg_status check_on_request(bg__tracked_graph *a, bg__report_list *found)

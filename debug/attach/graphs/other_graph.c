@@ -1,10 +1,10 @@
 #include "other_graph.h"
-#include "book.h"
+#include "graph_table.h"
 
 #include <stdlib.h>
 
 #include "debug/attach/nodes/node_calls.h"
-#include "debug/attach/report/findings.h"
+#include "debug/attach/report/process_findings.h"
 #include "debug/attach/stacks/function_names.h"
 
 /* Returns the index of the first dependency that is not a node of graph, or -1 if there is none or CUDA reports an

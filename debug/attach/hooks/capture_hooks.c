@@ -1,12 +1,12 @@
 /* Hooks of captures, and of launches while a capture is open: they record the stack of the launch that made each node.
  */
-#include "hooks.h"
+#include "driver_hooks.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "debug/attach/allocators/python.h"
-#include "debug/attach/around/around.h"
+#include "debug/attach/stream_order/stream_order.h"
 #include "debug/attach/captures/captures.h"
 #include "debug/attach/runs/runs.h"
 #include "debug/attach/nodes/node_calls.h"

@@ -1,13 +1,13 @@
 /* Hooks of the calls that make, change, launch and destroy graphs and executable graphs. */
-#include "hooks.h"
+#include "driver_hooks.h"
 
 #include <string.h>
 
 #include "debug/attach/allocators/attach_ledger.h"
 #include "debug/attach/allocators/python.h"
 #include "debug/attach/checks/host_functions.h"
-#include "debug/attach/checks/kept_memory.h"
-#include "debug/attach/graphs/book.h"
+#include "debug/attach/checks/unfreed_memory.h"
+#include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/graphs/other_graph.h"
 #include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"

@@ -1,21 +1,21 @@
 /* Hooks of the calls that allocate, free or map memory: an address may belong to another allocation afterwards. */
-#include "hooks.h"
+#include "driver_hooks.h"
 
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "debug/attach/around/around.h"
+#include "debug/attach/stream_order/stream_order.h"
 #include "debug/attach/checks/host_functions.h"
-#include "debug/attach/checks/kept_memory.h"
-#include "debug/attach/checks/unloaded.h"
-#include "debug/attach/graphs/book.h"
-#include "debug/attach/memory/changes.h"
+#include "debug/attach/checks/unfreed_memory.h"
+#include "debug/attach/checks/kernel_modules.h"
+#include "debug/attach/graphs/graph_table.h"
+#include "debug/attach/memory/allocation_changes.h"
 #include "debug/attach/stacks/function_names.h"
 #include "debug/attach/memory/memory_owners.h"
-#include "debug/attach/memory/rows.h"
+#include "debug/attach/memory/batch_rows.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/hang/hang.h"
-#include "debug/memory/frees.h"
+#include "debug/memory/free_sites.h"
 
 /* Records changed ranges only when a graph may use them, so that programs without graphs allocate at full speed. */
 static void record_change(const bg__driver_call *call, uintptr_t base, size_t bytes)

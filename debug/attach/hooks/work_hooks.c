@@ -1,9 +1,9 @@
 /* Hooks of work outside of graphs, and of waits. They are added with the first graph. */
-#include "hooks.h"
+#include "driver_hooks.h"
 
 #include <string.h>
 
-#include "debug/attach/around/around.h"
+#include "debug/attach/stream_order/stream_order.h"
 
 static const bg__attach_shim *shim;
 

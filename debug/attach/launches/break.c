@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "debug/attach/split/chosen_nodes.h"
-#include "debug/attach/split/cuts.h"
-#include "debug/attach/split/plain_node.h"
+#include "debug/attach/split/node_patterns.h"
+#include "debug/attach/split/split_graph.h"
+#include "debug/attach/split/node_launch.h"
 
 /* Never NULL but for want of host memory. What cannot be split has no cuts, and is not tried again until it changes. */
 static bg__split_graph *make(bg__tracked_graph *a)

@@ -1,7 +1,7 @@
 /* --timeout: launches are followed node by node, so that the command can say which one hangs. */
 #include "launches.h"
 
-#include "debug/attach/graphs/book.h"
+#include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/hang/hang.h"
 #include "debug/report/process_report.h"

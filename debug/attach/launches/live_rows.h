@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_LIVE_ROWS_H
 #define BG_ATTACH_LIVE_ROWS_H
 
-#include "debug/attach/memory/rows.h"
+#include "debug/attach/memory/batch_rows.h"
 #include "debug/memory/digests.h"
 
 /* Starts zeroed. */

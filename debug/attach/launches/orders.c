@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
-#include "kernels/mix.h"
+#include "kernels/hash.h"
 #include "debug/attach/runs/runs.h"
 
 enum {

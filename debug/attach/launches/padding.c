@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/tools.h"
-#include "debug/attach/memory/rows.h"
-#include "debug/attach/nodes/reached.h"
+#include "graph/debug_table.h"
+#include "debug/attach/memory/batch_rows.h"
+#include "debug/attach/nodes/reachable_memory.h"
 #include "debug/attach/runs/node_text.h"
 #include "debug/attach/runs/runs.h"
 #include "debug/report/process_report.h"

@@ -2,7 +2,7 @@
  * graph begins. A result that depends on the pattern reads what no node has written. */
 #include "poison.h"
 
-#include "graph/tools.h"
+#include "graph/debug_table.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
 

@@ -4,7 +4,7 @@
 #include "poison.h"
 
 #include "debug/attach/nodes/node_pieces.h"
-#include "debug/attach/nodes/reached.h"
+#include "debug/attach/nodes/reachable_memory.h"
 
 enum {
     WORD = 8,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debug/attach/nodes/node_pieces.h"
-#include "debug/attach/nodes/reached.h"
+#include "debug/attach/nodes/reachable_memory.h"
 #include "debug/attach/split/chosen_places.h"
 #include "kernels/library/changes.h"
 

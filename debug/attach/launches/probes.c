@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "debug/attach/split/chosen_nodes.h"
+#include "debug/attach/split/node_patterns.h"
 #include "debug/attach/captures/captures.h"
-#include "debug/attach/report/found.h"
+#include "debug/attach/report/report_list.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
 

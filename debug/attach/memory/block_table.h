@@ -11,7 +11,7 @@
 
 #include <breakgraph/op.h>
 
-#include "allocator.h"
+#include "block_allocator.h"
 
 /* A capture of the program. Freed blocks are kept while it is open, and until the uses of its graph are recorded, since
  * nodes may point into them. */

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "block_table.h"
-#include "rows.h"
+#include "batch_rows.h"
 
 enum {
     SEARCHES_MAX = 1000, /* the most searches for whether an allocation without a size may overlap a graph's memory */

@@ -6,7 +6,7 @@
 
 #include <breakgraph/op.h>
 
-#include "allocator.h"
+#include "block_allocator.h"
 
 /* The allocator has allocated the block at base. bytes 0: the size is unknown until the next snapshot; so is the pool
  * of a PyTorch block. *moved: a graph uses memory of the block. Returns whether a snapshot is needed for the size. */

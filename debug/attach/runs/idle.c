@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "debug/attach/graphs/book.h"
+#include "debug/attach/graphs/graph_table.h"
 
 /* Of the thread that waits for the device and the one that waits for that: the last one frees it. */
 typedef struct waiting {

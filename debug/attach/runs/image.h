@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_IMAGE_H
 #define BG_ATTACH_IMAGE_H
 
-#include "debug/attach/nodes/reached.h"
+#include "debug/attach/nodes/reachable_memory.h"
 #include "debug/memory/digests.h"
 #include "debug/memory/snapshot.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "debug/attach/nodes/reached.h"
+#include "debug/attach/nodes/reachable_memory.h"
 #include "debug/memory/tensors.h"
 #include "node_text.h"
 #include "rounding.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "debug/attach/captures/captures.h"
-#include "debug/attach/report/found.h"
+#include "debug/attach/report/report_list.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 

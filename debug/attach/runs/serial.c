@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "debug/attach/around/signature.h"
+#include "debug/attach/stream_order/signature.h"
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/graph/node_copy.h"
-#include "debug/graph/waits.h"
+#include "debug/graph/waiting_kernels.h"
 
 static const char *obstacle_of(const bg__node *node)
 {

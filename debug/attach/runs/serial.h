@@ -3,7 +3,7 @@
 #define BG_ATTACH_SERIAL_H
 
 #include "debug/graph/nodes.h"
-#include "debug/graph/order.h"
+#include "debug/graph/node_order.h"
 
 /* Whether the nodes can run so; NULL: they can. Else why not: "it has memory nodes, whose addresses belong to their
  * graph". */

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "debug/attach/nodes/node_calls.h"
-#include "debug/graph/waits.h"
+#include "debug/graph/waiting_kernels.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/report.h"
-#include "plain_node.h"
+#include "node_launch.h"
 
 /* ---- what is chosen --------------------------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 #ifndef BG_ATTACH_CHOSEN_PLACES_H
 #define BG_ATTACH_CHOSEN_PLACES_H
 
-#include "debug/attach/graphs/attached.h"
+#include "debug/attach/graphs/tracked_graph.h"
 #include "debug/graph/nodes.h"
-#include "chosen_nodes.h"
+#include "node_patterns.h"
 #include "stages.h"
 
 /* Whether patterns choose the node. outer: the node itself, or the node of the child graph that contains it. A node of

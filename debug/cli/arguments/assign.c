@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "values.h"
+#include "allowed_values.h"
 
 /* The prefix that the name shares with many others; a search for similar names ignores it. NULL: none. */
 static const char *variable_prefix(const char *name)

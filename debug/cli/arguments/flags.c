@@ -8,7 +8,7 @@
 #include "assign.h"
 #include "base/text.h"
 #include "help.h"
-#include "values.h"
+#include "allowed_values.h"
 
 static const cli_flag *find_flag(const cli_command *command, const char *argument, size_t length)
 {

@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/values.h"
+#include "debug/cli/arguments/allowed_values.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
-#include "attached.h"
-#include "result.h"
-#include "result_page.h"
+#include "bisect_attached.h"
+#include "bisect_result.h"
+#include "bisect_page.h"
 #include "bisect_state.h"
 #include "trial.h"
 

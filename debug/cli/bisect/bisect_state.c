@@ -13,7 +13,7 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 
 enum { STATE_VERSION = 2 };
 static const char key[] = "breakgraph_bisect"; /* its value is the version; it marks a state file */

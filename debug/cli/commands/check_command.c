@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/next.h"
+#include "debug/cli/arguments/next_command.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/gather_ranks.h"
-#include "debug/cli/observe/cli_looked.h"
+#include "debug/cli/observe/cli_coverage.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
 #include "debug/cli/recapture/recapture_command.h"

@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
-#include "debug/cli/observe/cli_looked.h"
+#include "debug/cli/observe/cli_coverage.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/cli_json.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
 

@@ -14,7 +14,7 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"

@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/next.h"
+#include "debug/cli/arguments/next_command.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/signals.h"
 #include "run_command.h"
 

@@ -9,10 +9,10 @@
 
 #include "debug/cli/arguments/assign.h"
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/values.h"
+#include "debug/cli/arguments/allowed_values.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/process/gpu.h"
-#include "debug/cli/observe/program.h"
+#include "debug/cli/observe/preloadable.h"
 #include "debug/cli/output/exits.h"
 #include "answers.h"
 #include "probes.h"

@@ -12,7 +12,7 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/process/gpu.h"
-#include "program.h"
+#include "preloadable.h"
 
 /* Where the libraries are, from the command's folder: where it was built, or installed. */
 #define SHIM "libbreakgraph_attach.so"

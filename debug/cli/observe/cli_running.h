@@ -3,7 +3,7 @@
 #define BG_CLI_RUNNING_H
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/process/keeper.h"
+#include "debug/cli/process/supervisor.h"
 #include "gathered.h"
 
 enum { CLI_RUNNING_BYTES = 2048 }; /* size of a row in the file: BG__RUNNING_BYTES of the tools */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "gather_ranks.h"
-#include "cli_looked.h"
+#include "cli_coverage.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
 

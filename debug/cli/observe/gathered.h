@@ -22,7 +22,7 @@ typedef struct cli_gathered {
     int ranks;       /* size of the job of ranks; 0: none */
     cJSON *of_rank;  /* the rank of each process id, if there are ranks */
     void *known;     /* an index of the findings by key, as a tree (tsearch) */
-    cJSON *looked;   /* "checks" and "not_checked" of all processes (looked.h); NULL: none */
+    cJSON *looked;   /* "checks" and "not_checked" of all processes (coverage.h); NULL: none */
     cJSON *captured; /* a list of reports with outlines, one for each graph, in order */
     cJSON *reports;  /* a list of the other reports; a finding of several ranks is in it once, with "ranks" */
 } cli_gathered;

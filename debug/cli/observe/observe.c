@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
 #include "debug/cli/ranks/cli_ranks.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "signals.h"
-#include "strays.h"
+#include "orphans.h"
 
 static const double grace_seconds = 2; /* seconds between SIGTERM and SIGKILL */
 

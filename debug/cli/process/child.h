@@ -2,7 +2,7 @@
 #ifndef BG_CLI_CHILD_H
 #define BG_CLI_CHILD_H
 
-#include "keeper.h"
+#include "supervisor.h"
 
 /* Starts the program and waits for its end. Call it after cli_signals_catch. A signal ends the child (CLI_STOPPED),
  * also one that came before the start; if the child passes signals, it gets the signal instead. All processes that the

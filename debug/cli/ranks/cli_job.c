@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 
 const cli_flag cli_job_flags[] = {
     {"-e", "NAME=VALUE", NULL, NULL,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/process/strays.h"
+#include "debug/cli/process/orphans.h"
 
 /* ---- sources and sinks ---- */
 

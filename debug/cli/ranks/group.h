@@ -3,7 +3,7 @@
 #define BG_CLI_GROUP_H
 
 #include "debug/cli/output/forward_output.h"
-#include "debug/cli/process/keeper.h"
+#include "debug/cli/process/supervisor.h"
 #include "cli_job.h"
 #include "plan.h"
 

@@ -6,9 +6,9 @@
 #include "compare_runs.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/gather_ranks.h"
-#include "debug/cli/observe/cli_looked.h"
+#include "debug/cli/observe/cli_coverage.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 #include "debug/cli/ranks/cli_job.h"
 
 /* ---- the flag --------------------------------------------------------------------------------------------------- */

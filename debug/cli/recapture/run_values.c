@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "debug/cli/observe/gather.h"
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
+#include "debug/cli/output/cli_files.h"
 
 /* ---- one line --------------------------------------------------------------------------------------------------- */
 

@@ -26,9 +26,9 @@ typedef struct cli_run_graph {
     size_t count;
     bool *updated;     /* for each node: the program has set it after the instantiation */
     bool all;          /* the program has updated the whole graph */
-    uint64_t place;    /* hash of its process, name and place in the program (pairs.c) */
+    uint64_t place;    /* hash of its process, name and place in the program (pair_graphs.c) */
     uint64_t shape;    /* hash of the operations of its nodes */
-    long thread;       /* the thread that made it (pairs.c); -1: unknown */
+    long thread;       /* the thread that made it (pair_graphs.c); -1: unknown */
     long other_thread; /* the thread of the other run that is paired with this one */
     long pair;         /* index in the other run; -1: none */
     bool guessed;      /* several threads make graphs at its place; the pair has the most values in common */

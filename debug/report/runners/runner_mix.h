@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sizes.h"
+#include "bucket_sizes.h"
 
 /* The rows of the ranks of one runner, which must all have the same schedule; or one row. */
 typedef struct bg__runner_group {

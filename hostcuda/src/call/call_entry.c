@@ -1,9 +1,9 @@
 #include "hostcuda/src/call/call_entry.h"
 
-#include "hostcuda/src/call/fault.h"
-#include "hostcuda/src/call/library.h"
+#include "hostcuda/src/call/fault_injection.h"
+#include "hostcuda/src/call/driver_library.h"
 #include "hostcuda/src/call/record.h"
-#include "hostcuda/src/call/settings.h"
+#include "hostcuda/src/call/environment_settings.h"
 #include "hostcuda/src/core/core_schedule.h"
 #include "hostcuda/src/graph/user_object.h"
 #include "hostcuda/src/memory/memory_blocks.h"

@@ -1,8 +1,8 @@
 #include "hostcuda/src/cublas/cublas.h"
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/fault.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/fault_injection.h"
 #include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"

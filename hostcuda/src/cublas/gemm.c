@@ -2,7 +2,7 @@
 
 #include "hostcuda/src/kernel/half.h"
 #include "hostcuda/src/memory/fence.h"
-#include "hostcuda/src/memory/modes.h"
+#include "hostcuda/src/memory/memory_modes.h"
 
 #include <cblas.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #define HOSTCUDA_DRIVER_H
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 
 #pragma GCC visibility push(default)
 #include <cuda.h>

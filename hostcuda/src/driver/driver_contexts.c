@@ -1,5 +1,5 @@
 /* Devices and contexts. A device has one context, its primary one; it is current if the device is. */
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/reset.h"
 

@@ -1,5 +1,5 @@
 /* Copies and fills: the driver's functions for the runtime's calls. */
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 

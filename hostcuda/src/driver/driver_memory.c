@@ -1,5 +1,5 @@
 /* Allocations: the driver's functions for the runtime's calls, and those that only the driver has. */
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 
 #define PLACE(pointer)   HC_SAME_AS(void **, pointer)

@@ -1,5 +1,5 @@
 /* Graph nodes: the driver's functions for the runtime's calls. Kernel nodes are in driver_kernels.c. */
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 
 /* The parameters of a function that adds a node, before the node's own. */

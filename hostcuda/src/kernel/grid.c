@@ -1,7 +1,7 @@
-#include "hostcuda/src/kernel/block.h"
+#include "hostcuda/src/kernel/grid.h"
 
 #include "hostcuda/src/kernel/block_threads.h"
-#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/kernel/integer_division.h"
 #include <hostcuda/kernel_abi.h>
 
 #include <pthread.h>

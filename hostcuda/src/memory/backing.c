@@ -2,8 +2,8 @@
 
 #include "hostcuda/src/memory/capacity.h"
 #include "hostcuda/src/memory/fence.h"
-#include "hostcuda/src/memory/modes.h"
-#include "hostcuda/src/memory/regions.h"
+#include "hostcuda/src/memory/memory_modes.h"
+#include "hostcuda/src/memory/memory_regions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * with a message. */
 #include "hostcuda/src/memory/fence.h"
 
-#include "hostcuda/src/kernel/block.h"
-#include "hostcuda/src/memory/modes.h"
-#include "hostcuda/src/memory/regions.h"
+#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/memory/memory_modes.h"
+#include "hostcuda/src/memory/memory_regions.h"
 
 #include <setjmp.h>
 #include <signal.h>

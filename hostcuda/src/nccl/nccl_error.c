@@ -2,7 +2,7 @@
 
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/fault.h"
+#include "hostcuda/src/call/fault_injection.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "hostcuda/src/op/op_kinds.h"
 
-#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/kernel/integer_division.h"
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/memory/fence.h"
-#include "hostcuda/src/memory/modes.h"
+#include "hostcuda/src/memory/memory_modes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

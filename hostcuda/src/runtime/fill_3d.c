@@ -1,6 +1,6 @@
 /* cudaMemset3D: one fill of rows, or one fill for each slice if the slices are not contiguous. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
 /* Whether the slices exceed the address space. Memory that does not exist is found by the fills. */

@@ -1,7 +1,7 @@
 /* Peer access. All devices are one processor, so any may use any memory; enabled peers are only recorded. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"

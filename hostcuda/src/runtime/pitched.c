@@ -1,6 +1,6 @@
 /* Pitched allocations: each row begins at an address that a GPU reads well. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/memory_copy.h"
 #include "hostcuda/src/runtime/runtime_memory.h"
 

@@ -1,7 +1,7 @@
 #include "hostcuda/src/runtime/reset.h"
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/core/core_grow.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/stream/stream_capture.h"

@@ -1,6 +1,6 @@
 /* Calls for stream capture. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/stream/stream_capture.h"
 

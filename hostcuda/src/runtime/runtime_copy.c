@@ -1,8 +1,8 @@
 #include "hostcuda/src/runtime/runtime_copy.h"
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/stream/queue_run.h"

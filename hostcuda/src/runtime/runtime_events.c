@@ -1,6 +1,6 @@
 /* Calls for events. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/core/core_schedule.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/event.h"

@@ -1,6 +1,6 @@
 /* Host memory of the program that it registers: it counts as pinned from then on. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/mapped.h"
 #include "hostcuda/src/runtime/runtime_memory.h"
 #include "hostcuda/src/stream/stream_capture.h"

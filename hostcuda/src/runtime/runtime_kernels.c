@@ -1,7 +1,7 @@
 /* Queries and attributes of kernels. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/kernel/attributes.h"
 #include "hostcuda/src/kernel/kernel_table.h"
 

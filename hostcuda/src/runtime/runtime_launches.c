@@ -1,7 +1,7 @@
 /* Launches of kernels and host functions. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"

@@ -2,7 +2,7 @@
 #include "hostcuda/src/runtime/runtime_memory.h"
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/memory/capacity.h"
 #include "hostcuda/src/op/op_kinds.h"

@@ -1,7 +1,7 @@
 /* Occupancy queries, by which programs choose the shape of a launch. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/kernel/occupancy.h"
 
 static cudaError_t check_arguments(const struct hc_kernel *kernel, const void *function, const void *answer,

@@ -1,6 +1,6 @@
 /* Calls for memory pools: creation, the current pool, attributes, access by other devices. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/stream/stream_capture.h"
 

@@ -2,7 +2,7 @@
 #include "hostcuda/src/runtime/runtime_symbols.h"
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/memory_variables.h"
 #include "hostcuda/src/op/params.h"
 #include "hostcuda/src/runtime/runtime_copy.h"

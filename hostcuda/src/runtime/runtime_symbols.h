@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_RUNTIME_SYMBOLS_H
 #define HOSTCUDA_RUNTIME_SYMBOLS_H
 
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/op/op_kinds.h"
 
 cudaError_t hc_op_make_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,

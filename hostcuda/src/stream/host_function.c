@@ -1,6 +1,6 @@
 #include "hostcuda/src/stream/host_function.h"
 
-#include "hostcuda/src/stream/patience.h"
+#include "hostcuda/src/stream/progress_timeout.h"
 #include "hostcuda/src/stream/stream_thread.h"
 
 /* The function that was requested last. */

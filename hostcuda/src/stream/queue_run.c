@@ -1,7 +1,7 @@
 #include "hostcuda/src/stream/queue_run.h"
 
 #include "hostcuda/src/core/core_schedule.h"
-#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/kernel/integer_division.h"
 #include "hostcuda/src/stream/host_function.h"
 #include "hostcuda/src/stream/queue.h"
 #include "hostcuda/src/stream/queue_choice.h"

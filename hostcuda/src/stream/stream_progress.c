@@ -1,7 +1,7 @@
 #include "hostcuda/src/stream/stream_progress.h"
 
 #include "hostcuda/src/stream/host_function.h"
-#include "hostcuda/src/stream/patience.h"
+#include "hostcuda/src/stream/progress_timeout.h"
 #include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/stream_thread.h"
 

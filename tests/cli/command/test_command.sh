@@ -79,7 +79,7 @@ done
 "$command" help | sed -nE 's/^  ((BG|HOSTCUDA)_[A-Z_]+)=.*/\1/p' | sort >"$work/variables"
 {
     grep -rhoE --include='*.[ch]' --exclude=variables.c '"(BG|HOSTCUDA)_[A-Z_]+[A-Z]"' src hostcuda debug | tr -d '"' | grep -v '_INIT$'
-    sed -nE 's/^ *KEY\([a-z_]+, ([A-Z_]+),.*/BG_RUNNER_\1/p' src/runner/text.c
+    sed -nE 's/^ *KEY\([a-z_]+, ([A-Z_]+),.*/BG_RUNNER_\1/p' src/runner/config_text.c
 } | sort -u >"$work/named"
 [ "$(wc -l <"$work/named")" -gt 30 ] && diff "$work/variables" "$work/named" >"$work/log" && pass variables-read || fail variables-read "the table (<) has other names than the sources read (>)"
 grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]+"' hostcuda/src | sed 's/.*"\(.*\)"/\1/' | sort | diff <(grep ^HOSTCUDA "$work/variables") - >"$work/log" && pass variables-host || fail variables-host "the table (<) has other names than the host device reads (>)"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "comm/handshake.h"
-#include "comm/peer.h"
+#include "comm/peer_owner.h"
 
 static const char secret[] = "the job's secret";
 

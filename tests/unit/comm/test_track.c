@@ -2,7 +2,7 @@
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
-#include "comm/track.h"
+#include "comm/replay_tracker.h"
 
 #include "tests/support/cuda_support.h"
 

@@ -144,7 +144,7 @@ static void expect_state(fixture *f, bg_forward pass, const char *op, float valu
     assert_true(found);
 }
 
-/* Launches of an executable graph in which that memset is disabled would begin too early on a GPU (parts.c). */
+/* Launches of an executable graph in which that memset is disabled would begin too early on a GPU (segment_parts.c). */
 FIXTURE_TEST(test_memset_behind_a_run)
 {
     expect_state(f, forward_late, "clear_at_once", 1, BG_FUSION_APPLIED);

@@ -1,7 +1,7 @@
 /* Graphs built by API calls: nodes and edges are added and removed. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/graph/graph_copy.h"
 #include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/op/params.h"

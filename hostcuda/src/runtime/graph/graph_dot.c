@@ -1,6 +1,6 @@
 /* cudaGraphDebugDotPrint: a graph as text for Graphviz. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/graph_object.h"
 
 #include <stdio.h>

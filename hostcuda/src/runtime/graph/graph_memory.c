@@ -1,7 +1,7 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any node. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/memory/backing.h"

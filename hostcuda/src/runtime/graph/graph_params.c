@@ -1,8 +1,8 @@
 /* The parameters of nodes of graphs and executable graphs: getters and setters. Ops never change: a setter gives the
  * node another op. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
-#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/call/through_driver.h"
+#include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/memory/memory_copy.h"

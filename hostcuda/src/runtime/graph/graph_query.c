@@ -1,7 +1,7 @@
 /* Queries of a graph. Arrays follow CUDA's rule: with NULL, only the count is returned; the rest of an array that is
  * too large is filled with NULL. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/graph_object.h"
 
 #include <string.h>

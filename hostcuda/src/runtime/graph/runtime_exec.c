@@ -1,6 +1,6 @@
 /* Executable graphs: instantiation, launch, destruction. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"

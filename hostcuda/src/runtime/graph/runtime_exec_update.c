@@ -1,6 +1,6 @@
 /* Calls that update executable graphs. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/exec/exec.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Calls that create, clone and destroy graphs. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/graph_copy.h"
 #include "hostcuda/src/graph/graph_object.h"
 

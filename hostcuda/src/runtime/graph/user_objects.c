@@ -1,6 +1,6 @@
 /* Calls for user objects. */
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/call/through.h"
+#include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/graph_object.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* What comes behind what among the work of streams, against a model; what kernels do with memory, by their names. */
-#include "debug/attach/around/clocks.h"
-#include "debug/attach/around/signature.h"
+#include "debug/attach/stream_order/vector_clocks.h"
+#include "debug/attach/stream_order/signature.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

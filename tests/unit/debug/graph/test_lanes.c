@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debug/graph/lanes.h"
-#include "debug/graph/order.h"
+#include "debug/graph/node_order.h"
 
 enum { NODES = 300, EDGES_MAX = 4 };
 

@@ -1,7 +1,7 @@
 /* Kernels that wait for others, by their names. */
 #include "tests/support/test.h"
 #include <stdint.h>
-#include "debug/graph/waits.h"
+#include "debug/graph/waiting_kernels.h"
 
 TEST(test_that_wait)
 {

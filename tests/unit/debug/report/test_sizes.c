@@ -1,7 +1,7 @@
 /* Which sizes pad a mix of batches least: against all sets of sizes there are, for small random mixes. */
 #include "tests/support/support.h"
 
-#include "debug/report/runners/sizes.h"
+#include "debug/report/runners/bucket_sizes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,14 @@
+/* The last changes of the program's memory: ranges that were allocated, freed, mapped or unmapped. */
+#ifndef BG_ATTACH_ALLOCATION_CHANGES_H
+#define BG_ATTACH_ALLOCATION_CHANGES_H
+
+#include "debug/memory/pointers.h"
+
+/* The bytes from base on belong to another allocation now. bytes 0: any address may. */
+void bg__changes_record(uintptr_t base, size_t bytes);
+/* Returns the number of changes. */
+uint64_t bg__changes_count(void);
+/* Whether a change after the first `since` ones may have changed an allocation of the set. */
+bool bg__changes_overlap(uint64_t since, const bg__allocations *set);
+
+#endif

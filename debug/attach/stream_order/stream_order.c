@@ -1,0 +1,320 @@
+#include "stream_order.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/memory/allocate.h"
+#include "debug/report/process_report.h"
+#include "graph_uses.h"
+#include "use_history.h"
+
+static struct {
+    pthread_mutex_t lock;
+    void (*begin)(void);
+    atomic_bool used;
+    uint64_t graphs; /* number of graphs recorded */
+    bg__graph_uses *all;
+    bool stopped; /* out of memory, or too many streams: no more findings */
+} stream_order = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void bg__stream_order_begin(void (*begin)(void))
+{
+    stream_order.begin = begin;
+}
+
+bool bg__stream_order_is_active(void)
+{
+    return atomic_load(&stream_order.used);
+}
+
+static void stop_recording_locked(const char *why)
+{
+    if (!stream_order.stopped)
+        bg__process_report_add_unchecked("order", "the work around graphs", why);
+    stream_order.stopped = true;
+}
+
+/* Returns false if nothing is recorded; else the caller unlocks. */
+static bool lock_if_active(void)
+{
+    if (!bg__stream_order_is_active())
+        return false;
+    pthread_mutex_lock(&stream_order.lock);
+    if (!stream_order.stopped)
+        return true;
+    pthread_mutex_unlock(&stream_order.lock);
+    return false;
+}
+
+/* ---- what a graph uses ------------------------------------------------------------------------------------------ */
+
+static void add_history_ranges_locked(const bg__graph_uses *uses)
+{
+    bool kept = true;
+    for (size_t i = 0; i < uses->count && kept; i++)
+        kept = bg__history_add_range(uses->list[i].begin, uses->list[i].end, uses->list[i].rest);
+    if (!kept || !bg__history_sort())
+        stop_recording_locked("there is no room for all the memory that graphs use");
+}
+
+bg_status bg__stream_order_add_graph(const bg_graph *graph, const bg__allocations *addresses, bg__graph_uses **result)
+{
+    bg__graph_uses *uses = calloc(1, sizeof *uses);
+    bg__graph_uses *before = *result;
+    bg_status status;
+
+    *result = NULL;
+    if (uses == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph uses");
+    BG__TRY(bg__graph_uses_collect(uses, graph, addresses));
+    if (before != NULL) {
+        uses->last = before->last;
+        uses->behind = before->behind;
+        uses->id = before->id;
+    }
+    if (stream_order.begin != NULL && !atomic_exchange(&stream_order.used, true))
+        stream_order.begin();
+    pthread_mutex_lock(&stream_order.lock);
+    if (before != NULL) {
+        bg__graph_inputs_replace(&uses->inventory, before->inventory);
+        before->inventory = NULL;
+    }
+    uses->id = uses->id > 0 ? uses->id : ++stream_order.graphs;
+    uses->next = stream_order.all;
+    stream_order.all = uses;
+    add_history_ranges_locked(uses);
+    pthread_mutex_unlock(&stream_order.lock);
+    *result = uses;
+    uses = NULL;
+done:
+    bg__stream_order_remove_graph(before);
+    bg__stream_order_remove_graph(uses);
+    return status;
+}
+
+/* Removes uses from the list, and reports the inputs of its graph. */
+static void unlink_uses(bg__graph_uses *uses)
+{
+    pthread_mutex_lock(&stream_order.lock);
+    for (bg__graph_uses **at = &stream_order.all; *at != NULL; at = &(*at)->next)
+        if (*at == uses) {
+            *at = uses->next;
+            break;
+        }
+    bg__graph_inputs_report(uses->inventory, uses->graph);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_remove_graph(bg__graph_uses *uses)
+{
+    if (uses == NULL)
+        return;
+    unlink_uses(uses);
+    bg__graph_uses_free(uses);
+}
+
+void bg__stream_order_report_inputs(void)
+{
+    if (!lock_if_active())
+        return;
+    for (bg__graph_uses *uses = stream_order.all; uses != NULL; uses = uses->next)
+        bg__graph_inputs_report(uses->inventory, uses->graph);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+/* ---- launches --------------------------------------------------------------------------------------------------- */
+
+void bg__stream_order_check_sources(bg__graph_uses *uses)
+{
+    if (uses == NULL || !lock_if_active())
+        return;
+    bg__host_sources_check(uses->sources, uses->graph, uses->last.time > 0 && !bg__clocks_host_knows(uses->last));
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+/* Unknown work: later work in the stream, and of the host, may come after any earlier work. */
+static void record_unknown_work_locked(CUstream stream)
+{
+    bg__clocks_stream_waits_all(stream);
+    bg__clocks_stream_may_wait_host(stream);
+    bg__clocks_host_may_know_stream(stream);
+    bg__clocks_invalidate_events();
+}
+
+static void apply_implicit_waits_locked(bg__implicit_order implicit_order, CUstream stream)
+{
+    if (implicit_order.waits)
+        bg__clocks_stream_waits_all(stream);
+    if (implicit_order.waits_host)
+        bg__clocks_stream_may_wait_host(stream);
+}
+
+static void apply_waits_locked(const bg__graph_uses *uses, CUstream stream)
+{
+    if (uses->last.time > 0)
+        bg__clocks_stream_waits_clock(stream, &uses->behind);
+    for (size_t i = 0; i < uses->event_count; i++)
+        if (uses->events[i].waits)
+            bg__clocks_stream_waits_event(stream, uses->events[i].event);
+    apply_implicit_waits_locked(uses->implicit_order, stream);
+}
+
+static void apply_records_locked(const bg__graph_uses *uses, CUstream stream)
+{
+    for (size_t i = 0; i < uses->event_count; i++)
+        if (!uses->events[i].waits)
+            bg__clocks_record_event(uses->events[i].event, stream);
+    if (uses->implicit_order.signals_host)
+        bg__clocks_host_may_know_stream(stream);
+}
+
+static void record_launch_locked(bg__graph_uses *uses, CUstream stream)
+{
+    bg__epoch work = {0, 0};
+
+    bg__graph_inputs_record_launch(uses->inventory, uses->id);
+    apply_waits_locked(uses, stream);
+    if (!bg__clocks_add_work(stream, &work)) {
+        stop_recording_locked("the program has too many streams at a time");
+        return;
+    }
+    for (size_t i = 0; i < uses->count && !bg__clocks_is_order_unknown(work); i++) {
+        const bg__graph_use *u = &uses->list[i];
+        bg__history_record_use(u->begin, u->end, u->threads, u->use,
+                               &(bg__memory_user){u->name, uses->graph, uses->id, u->site, stream, work});
+    }
+    apply_records_locked(uses, stream);
+    uses->last = work;
+    uses->behind = bg__clocks_of_stream(stream);
+}
+
+void bg__stream_order_record_launch(bg__graph_uses *uses, const bg_graph *graph, CUstream stream)
+{
+    const char *name;
+
+    if (!lock_if_active())
+        return;
+    if (uses == NULL) {
+        record_unknown_work_locked(stream);
+    } else {
+        name = strcmp(uses->graph, bg__graph_name(graph)) != 0 ? bg__intern_text(bg__graph_name(graph)) : NULL;
+        uses->graph = name != NULL ? name : uses->graph;
+        record_launch_locked(uses, stream);
+    }
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+static bg_site current_site(void)
+{
+    const bg__stack *stack = bg__stack_here();
+    return stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
+}
+
+static void record_uses_locked(const bg__outside_work *launched, const bg__epoch *work, CUstream stream)
+{
+    bg__memory_user user = {.stream = stream, .work = *work};
+    for (int i = 0; i < launched->count; i++) {
+        const bg__outside_use *u = &launched->uses[i];
+        if (!bg__history_has_range(u->begin, u->end))
+            continue;
+        if (user.name == NULL) {
+            user.name = launched->name;
+            user.site = current_site();
+        }
+        bg__history_record_use(u->begin, u->end, launched->threads, u->use, &user);
+    }
+}
+
+void bg__stream_order_record_work(const bg__driver_call *call, const char *name, CUstream stream)
+{
+    bg__outside_work launched = {.name = NULL};
+    bg__epoch work;
+
+    if (!lock_if_active())
+        return;
+    bg__outside_work_read(&launched, call, name);
+    apply_implicit_waits_locked(launched.implicit_order, stream);
+    if (!bg__clocks_add_work(stream, &work))
+        stop_recording_locked("the program has too many streams at a time");
+    else if (!bg__clocks_is_order_unknown(work))
+        record_uses_locked(&launched, &work, stream);
+    if (launched.implicit_order.signals_host)
+        bg__clocks_host_may_know_stream(stream);
+    if (launched.host_waits)
+        bg__clocks_host_waits_stream(stream);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------ */
+
+void bg__stream_order_record_wait(const bg__driver_call *call, const char *name, CUstream stream)
+{
+    CUevent first = bg__call_argument(call, 0), second = bg__call_argument(call, 1);
+
+    if (!lock_if_active())
+        return;
+    if (strncmp(name, "cuEventRecord", 13) == 0)
+        bg__clocks_record_event(first, stream);
+    else if (strncmp(name, "cuStreamWaitEvent", 17) == 0)
+        bg__clocks_stream_waits_event(stream, second);
+    else if (strncmp(name, "cuEventElapsedTime", 18) == 0) { /* it succeeds only when both events are complete */
+        bg__clocks_host_waits_event(second);
+        bg__clocks_host_waits_event(bg__call_argument(call, 2));
+    } else if (strncmp(name, "cuEvent", 7) == 0)
+        bg__clocks_host_waits_event(first);
+    else if (strncmp(name, "cuStream", 8) == 0)
+        bg__clocks_host_waits_stream(stream);
+    else
+        bg__clocks_host_waits_all();
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_host_waits_all(void)
+{
+    if (!lock_if_active())
+        return;
+    bg__clocks_host_waits_all();
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_remove_stream(CUstream stream)
+{
+    if (!lock_if_active())
+        return;
+    bg__clocks_remove_stream(stream);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_remove_event(CUevent event)
+{
+    if (!lock_if_active())
+        return;
+    bg__clocks_remove_event(event);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_add_event(CUevent event)
+{
+    if (!lock_if_active())
+        return;
+    bg__clocks_add_event(event);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_forget_memory(uintptr_t base, size_t bytes)
+{
+    if (!lock_if_active())
+        return;
+    bg__history_forget_range(base, bytes > 0 ? base + bytes : UINTPTR_MAX);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+void bg__stream_order_forget_kernels(void)
+{
+    if (!lock_if_active())
+        return;
+    bg__outside_work_forget_kernels();
+    pthread_mutex_unlock(&stream_order.lock);
+}

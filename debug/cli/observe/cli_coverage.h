@@ -1,0 +1,26 @@
+/* The coverage of the checks, as programs report it: what they checked, and what not and why. */
+#ifndef BG_CLI_COVERAGE_H
+#define BG_CLI_COVERAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "gathered.h"
+
+/* Adds the coverage of a process, the member "process" of its report, or of another start. NULL: adds nothing. */
+void cli_coverage_add(cli_gathered *gathered, const cJSON *looked);
+/* Adds the graphs that --attach lists, and their launches, each of which the check replay has compared. */
+void cli_coverage_add_listed(cli_gathered *gathered);
+/* Whether any check has covered anything. */
+bool cli_coverage_any(const cli_gathered *gathered);
+/* Whether that check has covered anything. */
+bool cli_coverage_has(const cli_gathered *gathered, const char *check);
+/* A list of one report, whose member "looked" is the coverage, to be merged into the reports of the tools. The caller
+ * deletes it. NULL: nothing was covered. */
+cJSON *cli_coverage_report(const cli_gathered *gathered);
+/* The first reason why that check left out a graph; NULL: it left out none. */
+const char *cli_coverage_why_not(const cli_gathered *gathered, const char *check);
+/* Prints the lines "looked at: ..." and "not looked at: ...". kinds: the checks that ran. attached: with --attach. */
+void cli_coverage_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out);
+
+#endif
