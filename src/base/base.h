@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <stdio.h>
 
-#include "base/error.h"
+#include "base/errors.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/text.h"

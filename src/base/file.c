@@ -1,7 +1,7 @@
 /* Reads only regular files: opening a pipe in a file's place would block for ever. */
 #include "base/file.h"
 
-#include "base/error.h"
+#include "base/errors.h"
 #include "base/grow.h"
 
 #include <errno.h>

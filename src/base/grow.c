@@ -1,6 +1,6 @@
 #include "base/grow.h"
 
-#include "base/error.h"
+#include "base/errors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Failures and warnings (error.c). */
-#ifndef BG_ERROR_H
-#define BG_ERROR_H
+#ifndef BG_ERRORS_H
+#define BG_ERRORS_H
 
 #include <breakgraph/status.h>
 
