@@ -1,6 +1,6 @@
 #include "hostcuda/src/kernel/attributes.h"
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 #include "hostcuda/src/kernel/occupancy.h"
 
 #include <string.h>

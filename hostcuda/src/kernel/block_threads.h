@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_BLOCK_THREADS_H
 #define HOSTCUDA_BLOCK_THREADS_H
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 #include "hostcuda/src/kernel/fibers.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 
 #include "hostcuda/src/kernel/block_threads.h"
 #include "hostcuda/src/kernel/integer_division.h"

@@ -1,6 +1,6 @@
 #include "hostcuda/src/kernel/kernel_table.h"
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 #include "hostcuda/src/kernel/kernel_signature.h"
 #include "hostcuda/src/kernel/kernel_symbols.h"
 

@@ -1,6 +1,6 @@
 #include "hostcuda/src/kernel/occupancy.h"
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 
 #include <unistd.h>
 

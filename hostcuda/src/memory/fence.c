@@ -3,7 +3,7 @@
  * with a message. */
 #include "hostcuda/src/memory/fence.h"
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 #include "hostcuda/src/memory/memory_modes.h"
 #include "hostcuda/src/memory/memory_regions.h"
 

@@ -1,6 +1,6 @@
 #include "hostcuda/src/memory/memory_modes.h"
 
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 
 #include <stdio.h>
 #include <string.h>

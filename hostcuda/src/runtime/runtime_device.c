@@ -1,7 +1,7 @@
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/graph/node_attributes.h"
-#include "hostcuda/src/kernel/grid.h"
+#include "hostcuda/src/kernel/grid_state.h"
 #include "hostcuda/src/kernel/occupancy.h"
 #include "hostcuda/src/memory/capacity.h"
 #include "hostcuda/src/memory/memory_copy.h"

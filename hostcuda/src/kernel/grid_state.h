@@ -1,6 +1,6 @@
 /* Runs the thread blocks of one grid on the calling OS thread. */
-#ifndef HOSTCUDA_GRID_H
-#define HOSTCUDA_GRID_H
+#ifndef HOSTCUDA_GRID_STATE_H
+#define HOSTCUDA_GRID_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
