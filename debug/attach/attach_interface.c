@@ -109,7 +109,7 @@ static bg_status rows(const void *base, size_t row_bytes, int64_t count, int64_t
     if (base == NULL || row_bytes == 0 || count < 1 || live < 0 || live > count ||
         (size_t)count > (SIZE_MAX - (uintptr_t)base) / row_bytes)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
-                 "bg_attach_rows: %lld rows of %zu bytes at %p, of which %lld are a batch's, are no rows",
+                 "bg_attach_rows: invalid rows: %lld rows of %zu bytes at %p, of which %lld belong to the batch",
                  (long long)count, row_bytes, base, (long long)live);
     BG__TRY(bg__rows_set(&told));
 done:
@@ -121,7 +121,7 @@ static bg_status forget_rows(const void *base)
     int before = enter_tools();
     bg_status status = BG_OK;
     if (!bg__rows_forget((uintptr_t)base))
-        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_forget_rows: no rows are told of memory that begins at %p", base);
+        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_forget_rows: no rows were set for memory that begins at %p", base);
 done:
     return leave_tools(before, status);
 }

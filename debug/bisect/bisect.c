@@ -83,7 +83,7 @@ static bg_status report_outside_of_ops(bg__bisection *b)
     bg__report_add(
         s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
         "bg_check_recapture names what a capture froze; make an op (BG_OP) of work that is launched between ops",
-        "the fault is in work outside op calls, or in arguments that are frozen at capture: the replay differs from "
+        "the fault is in work outside op calls, or in arguments that the capture has frozen: the replay differs from "
         "the eager pass even with all %zu op calls eager",
         b->count);
     report_frozen_values(b);
@@ -96,7 +96,7 @@ static void report_culprits(bg__bisection *b, const size_t *culprits, size_t fou
 {
     static const char *const confirmations[] = {
         [BG_BAD] = "confirmed: it remains with all other calls eager",
-        [BG_GOOD] = "not confirmed: it disappears with all other calls eager, too, so it needs other captured calls",
+        [BG_GOOD] = "not confirmed: it also disappears with all other calls eager, so it needs other captured calls",
         [BG_SKIP] = "not confirmed: the pass fails with all other calls eager"};
 
     for (size_t i = 0; i < found; i++) {

@@ -9,7 +9,7 @@
 #include "debug/memory/allocate.h"
 
 static const char address_advice[] =
-    "keep the memory at its address as long as the graph is replayed, or capture again; "
+    "keep the memory at the same address while the graph is replayed, or capture again; "
     "bg_graph_args changes tensors of eager calls";
 
 /* ---- allocations ---- */

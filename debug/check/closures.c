@@ -40,8 +40,8 @@ static void check_closure_words(const bg__call *call, closure_words in, const bg
         if (!bg__maps_is_dead_frame(maps, word))
             continue;
         bg__report_add(report, "dangling", BG_WARNING, call, (const void *)word,
-                       "let it hold values (in C++ [=]), or point to what lives as long as the graph",
-                       "what %s keeps for its replays points to %p, on a thread's stack, in the frame of a function "
+                       "capture by value (in C++ [=]), or point to memory that lives as long as the graph",
+                       "the closure of %s points to %p on a thread's stack, in the frame of a function "
                        "that has returned (offset %zu of its closure)",
                        call->name, (const void *)word, i * sizeof word);
         return; /* the other words mostly have the same cause */

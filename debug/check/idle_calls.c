@@ -55,7 +55,7 @@ static bg_status report_idle_call(const bg__call *call, bg_report *report, bool 
     BG__TRY(find_written_output(call, &output, reported));
     if (*reported)
         bg__report_add(report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
-                       "%s left no work in the graph, although %s is its output: it launched nothing, or launched on a "
+                       "%s left no node in the graph, but %s is its output: it launched nothing, or launched on a "
                        "stream that was not captured",
                        call->name, output.name);
 done:

@@ -191,7 +191,7 @@ static void report_lost_allocation(const pointer_scan *s, const lost_allocation 
         (const void *)held->address, "keep memory that the graph uses allocated as long as the graph, or capture again",
         "%s is %p, in memory that was freed after the capture%s%s%s: offset %zu in the block of %zu bytes at %p; %s",
         place, (void *)held->address, where, l->reused ? " and belongs to another allocation now" : "",
-        held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base, was->bytes,
+        held->alone ? "" : " (in a struct, so it may be a number or padding)", held->address - was->base, was->bytes,
         (void *)was->base, label);
 }
 

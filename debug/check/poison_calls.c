@@ -155,11 +155,12 @@ static bool report_idle_writer(const output_recording *r, const recorded_output 
         const bg__call *idle = t.input ? find_idle_writer(r, at->call, t.tensor) : NULL;
         if (idle == NULL)
             continue;
-        bg__report_add(r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
-                       "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
-                       "%s left no work in the graph, but %s reads its output as %s, which holds what was there before "
-                       "the replay",
-                       idle->name, at->call->name, t.name);
+        bg__report_add(
+            r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
+            "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
+            "%s left no node in the graph, but %s reads its output as %s, which keeps its contents from before "
+            "the replay",
+            idle->name, at->call->name, t.name);
         return true;
     }
     return false;

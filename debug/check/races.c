@@ -433,7 +433,7 @@ void bg__report_race(bg_report *report, bg_severity severity, const bg__race *ra
         snprintf(who, sizeof who, "only %.150s writes them", (other->write ? other : one)->call->name);
     bg__report_add(
         report, "race", severity, other->call, (const void *)race->begin,
-        "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
+        "make the stream of one call wait for the stream of the other (bg_stream_wait_stream, bg_stream_wait_event)",
         "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; "
         "%s%s",
         other->name, other->call->name, one->name, one->call->name, call_file(one->call), one->call->site.line,

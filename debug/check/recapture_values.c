@@ -109,7 +109,7 @@ const char *bg__recapture_count_fault(bg__recapture *recapture)
 static const char *doubt_text(const bg_field *field, bg_severity severity)
 {
     return severity == BG_FAULT          ? ""
-           : bg__field_is_pointer(field) ? "; what is there may be the same"
+           : bg__field_is_pointer(field) ? "; the contents may be the same"
                                          : BG__MAYBE_PADDING;
 }
 

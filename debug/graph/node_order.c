@@ -208,7 +208,7 @@ bg_status bg__order_sort(const bg__order *o, const uint64_t *keys, size_t *steps
                 push_ready(&r, make_ready_step(keys, o->edges[e].to));
     }
     if (listed < o->count)
-        BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of a graph wait for each other in a circle");
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "the dependencies of a graph have a cycle");
 done:
     free(r.heap);
     free(waits);

@@ -83,7 +83,7 @@ static void start_hang_thread(void)
     if (error == 0)
         error = pthread_detach(thread);
     if (error != 0)
-        bg__warn("BG_HANG: what hangs is not told: the thread cannot be started: %s", strerror(error));
+        bg__warn("BG_HANG: hangs are not reported, since the thread cannot be started: %s", strerror(error));
 }
 
 bg_status bg__hangs_begin(void)

@@ -123,7 +123,7 @@ static const char *advice_for(const bg__marked_node *node)
     if (node->type == cudaGraphNodeTypeKernel)
         return "look at what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was not "
                "reset after the last launch, is never as they want it";
-    return "look at what it waits for";
+    return "check what it waits for";
 }
 
 static size_t describe_waiting(const bg__marked_node *node, char *text, size_t bytes)
@@ -226,10 +226,10 @@ static char *print_hang_row(const char *graph, const char *message, const char *
 
 char *bg__hang_format_row(const bg__hang_copy *w, bool began, double since_ms)
 {
-    const char *advice = w->key == NULL ? "look at what it waits for, or launches"
+    const char *advice = w->key == NULL ? "check what it waits for, or launches"
                          : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
                                    "node is named"
-                                 : "look at what the program launches, or waits for, before it";
+                                 : "check what the program launches before it, and what that work waits for";
     char message[700], waits[400];
     stuck_node s = {.node = NULL};
 

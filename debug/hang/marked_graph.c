@@ -35,7 +35,7 @@ static bg_status describe_nodes(bg__marked_graph *marked, const bg_graph *graph,
             BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i], nodes.node[i].call));
     for (size_t i = 0; i < marked->count; i++)
         if (marked->node[i].name == NULL)
-            BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of %s are not those of its copy", bg__graph_name(graph));
+            BG__FAIL(BG_ERROR_UNSUPPORTED, "the copy of %s has other nodes than the graph", bg__graph_name(graph));
 done:
     bg__nodes_free(&nodes);
     return status;
@@ -184,7 +184,7 @@ bg_status bg__marked_graph_create(bg__marked_graph *marked, const bg_graph *grap
         BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
     BG__TRY(bg__marks_acquire(BG__MARK_NODES + (count <= BG__MARKED_NODES_MAX ? count : 0), &marked->marks));
     if (count > BG__MARKED_NODES_MAX)
-        BG__FAIL(BG_ERROR_UNSUPPORTED, "it has %zu nodes, and %d at most are followed one by one", count,
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "it has %zu nodes; at most %d can be followed one by one", count,
                  BG__MARKED_NODES_MAX);
     if (source == NULL)
         goto done;

@@ -81,7 +81,7 @@ static int count_fitting_runs(const bg_graph *graph, const char *op)
 static void report_fitting_rule(bg_report *report, const bg__call *run, int count)
 {
     bg__report_add(report, "fusion-fits", BG_NOTE, run, NULL, "use level 2, or 3 for rules that ask for shapes",
-                   "the rule for %s stands for these calls; it fits %d run%s of the pass", run->op->name, count,
+                   "the rule for %s can replace these calls; it fits %d run%s of the pass", run->op->name, count,
                    count == 1 ? "" : "s");
 }
 
@@ -89,7 +89,7 @@ static void report_fitting_rule(bg_report *report, const bg__call *run, int coun
 static void report_unproven_rule(bg_report *report, const bg__call *run, const char *why)
 {
     bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
-                   "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
+                   "enable the proof of the rule, or use the rule without a proof (BG_COMPILE_PROVE=off)",
                    "the rule for %s is not used: it could not be proven: %s", run->op->name, why);
 }
 
@@ -106,12 +106,12 @@ static void report_fusion(bg_report *report, const bg_graph *graph, const bg_fus
     case BG_FUSION_UNPROVEN: report_unproven_rule(report, &run, fusion->why); break;
     case BG_FUSION_REFUSED:
         bg__report_add(report, "fusion-refused", BG_NOTE, &run, NULL,
-                       "docs/compile.md says what each reason means; the calls are right as they are",
-                       "the calls are those of the rule for %s, which is not used: %s", fusion->op, fusion->why);
+                       "the graph uses the calls themselves, which are correct; see docs/compile.md for each reason",
+                       "the calls match the rule for %s, but the rule is not used: %s", fusion->op, fusion->why);
         break;
     case BG_FUSION_DIFFERS:
         bg__report_add(report, "fusion-differs", BG_FAULT, &run, NULL,
-                       "mend the rule or its op; until then the graph has the calls. If the difference is one of "
+                       "correct the rule or its op; until then the graph uses the calls. If the difference is "
                        "rounding, give the rule a tolerance (bg_rule_set_attributes)",
                        "the rule for %s is wrong for these calls, and is not used: %s", fusion->op, fusion->why);
         break;
@@ -158,13 +158,13 @@ void bg__compile_report_fusions(const bg_graph *graph)
     if (printed)
         bg__report_print(report, stderr);
     else if (info.level == BG_LEVEL_AS_IS)
-        bg__warn("%s: no run of calls is that of a rule; looked at: %d segments, %zu nodes", bg__graph_name(graph),
+        bg__warn("%s: no rule matches a run of calls; searched %d segments, %zu nodes", bg__graph_name(graph),
                  info.pieces, info.nodes_before);
     if (bg_report_count(report) > 0)
         bg__process_report_add(report);
 done:
     if (status != BG_OK)
-        bg__warn("%s: what compilation has found could not be reported: %s", bg__graph_name(graph), bg_last_error());
+        bg__warn("%s: the results of compilation could not be reported: %s", bg__graph_name(graph), bg_last_error());
     bg_report_destroy(report);
     bg__error_restore(hidden);
 }

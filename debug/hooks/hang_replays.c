@@ -126,7 +126,8 @@ bg_status bg__hang_tracker_replay(bg_graph *graph, cudaStream_t stream)
         status = create_tracker(graph, &tools->hang_tracker);
     if (status != BG_OK) {
         if (!atomic_flag_test_and_set(&told))
-            bg__warn("BG_HANG: it is not known in which step %s hangs: %s", bg__graph_name(graph), bg_last_error());
+            bg__warn("BG_HANG: the steps of %s cannot be followed, so a hang is not located: %s", bg__graph_name(graph),
+                     bg_last_error());
         return bg__replay_steps(graph, stream);
     }
     for (int i = 0; i < tools->hang_tracker->count && status == BG_OK; i++)

@@ -111,10 +111,11 @@ static struct {
 __attribute__((destructor)) static void warn_if_nothing_stepped(void)
 {
     if (atomic_load(&stop_state.missed) && !atomic_load(&stop_state.met) && stop_state.process == getpid())
-        bg__warn("BG_STEP_STOP: no graph that was stepped runs a call of that name, or has that index: nothing was "
+        bg__warn("BG_STEP_STOP: no stepped graph has a call of that name or a node of that index: nothing was "
                  "stopped");
     if (atomic_load(&step_choice.limited) && !atomic_load(&step_choice.stepped) && step_choice.process == getpid())
-        bg__warn("BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program: nothing was stepped");
+        bg__warn(
+            "BG_STEP_GRAPHS and BG_STEP_REPLAYS exclude all replays of this program: nothing was stepped; change them");
 }
 
 bg_status bg__stepping_create(bg_graph *graph)

@@ -146,7 +146,7 @@ static void append_run_name(const bg__call *call, char *message, size_t bytes)
 {
     size_t length = strlen(message);
     if (call != NULL && call->run != NULL)
-        snprintf(message + length, bytes - length, "; a rule has put %.300s in its place", call->run->name);
+        snprintf(message + length, bytes - length, "; a rule has replaced it by %.300s", call->run->name);
 }
 
 /* Formats the message and adds the finding, whose other members are set. */

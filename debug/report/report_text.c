@@ -141,7 +141,7 @@ static void print_graph_row(const cJSON *row, FILE *out)
 
     bg__print_escaped(out, bg__json_string(row, "name"));
     if (bg__json_number(row, "alike") > 0)
-        fprintf(out, " and %.0f like it, which are gone", bg__json_number(row, "alike"));
+        fprintf(out, " and %.0f like it, already destroyed", bg__json_number(row, "alike"));
     fprintf(out, ": %.0f node%s, launched %.0f times, updated %.0f times", nodes, nodes == 1 ? "" : "s",
             bg__json_number(row, "launches"), bg__json_number(row, "updates"));
     if (memory > 0)

@@ -43,7 +43,7 @@ static void create_running_file(void)
     if (asprintf(&path, "%s/running-%ld", directory, (long)getpid()) < 0)
         return;
     if (!create_mapped_file(path) && errno != EEXIST) /* another copy of the tools in this process has made it */
-        bg__warn("--attach: %s cannot be made: it is not told which host function a program ends in: %s", path,
+        bg__warn("--attach: %s cannot be created: a host function that ends the program is not reported: %s", path,
                  strerror(errno));
     free(path);
 }

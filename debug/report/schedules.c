@@ -166,10 +166,10 @@ done:
 static const char *no_schedule_reason(const cJSON *row)
 {
     if (strcmp(bg__json_string(row, "mode"), "none") == 0)
-        return "in mode none there are no buckets";
+        return "the runner has mode none, which has no buckets; choose another mode";
     if (bg__json_number(row, "batches") < 1)
         return "no batch has run yet";
-    return "other reasons than their size kept all batches from graphs";
+    return "all batches ran eagerly for other reasons than their size";
 }
 
 static bg_status write_proposal(proposal *p, double cover, cJSON *object)

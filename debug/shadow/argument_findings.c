@@ -365,9 +365,10 @@ static void report_origin(bg__shadow *s, const bg__call_fault *fault)
                         : unsure                                              ? ", with the same nodes"
                                                                               : ", with the same arguments and nodes";
     const char *advice =
-        fault->call->run != NULL ? "with BG_COMPILE=0 the calls run as they are: if that is right, breakgraph bisect "
-                                   "--compiled names the rule; "
-                                   "if not, check what the call reads besides its tensors"
+        fault->call->run != NULL
+            ? "BG_COMPILE=0 runs the calls without rules: if the result is right then, breakgraph bisect "
+              "--compiled names the rule; "
+              "if not, check what the call reads besides its tensors"
         : fault->call->eager && unsure
             ? "the body ran in the replay with the arguments of the graph, which are the cause if what differs in them "
               "is no padding and no address of the same contents; if not, check what it reads besides its tensors, "

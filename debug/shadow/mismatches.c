@@ -27,10 +27,10 @@ static void report_mismatch(bg__shadow *s, bg__shadow_output *out)
         "no op call differs when each waits for the one before it: look for a wait that is missing, between the calls "
         "of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
     static const char *const in_work =
-        "look at work that is launched outside of op calls, and at memory that nothing has written";
+        "check work that is launched outside op calls, and memory that nothing has written";
     static const char *const apart =
-        "no call of the other findings leads to it by the tensors of op calls: look at work that is launched outside "
-        "of op calls, and compare again when the calls at fault are mended";
+        "no call of the other findings writes it, directly or through tensors of op calls: check work launched outside "
+        "of op calls, and compare again after correcting the calls at fault";
     static const char *const nowhere = "no op call is known to be at fault: bisect the graph (bg_bisect, breakgraph "
                                        "bisect)";
     char found[400] = "it has another shape or dtype", because[340] = "";

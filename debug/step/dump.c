@@ -370,7 +370,7 @@ bool bg__dump_is_given_up(const bg__dump *dump)
 void bg__dump_report_missing(bg_report *report, const bg__call *call, const char *why)
 {
     bg__report_add(report, "not-dumped", BG_NOTE, call, NULL, "dump into another directory (--dump=DIR)", "%s: %s",
-                   call != NULL ? "the dump ends at this node" : "there is no whole dump of this launch", why);
+                   call != NULL ? "the dump ends at this node" : "this launch is not dumped completely", why);
 }
 
 static bool add_next_position(const bg__dump *dump, int next)

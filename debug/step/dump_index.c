@@ -122,9 +122,10 @@ bg_status bg__dump_index_verify(const char *directory, cJSON *index)
 
     BG__TRY(hash_index(index, hash));
     if (was == NULL || strcmp(was, hash) != 0)
-        BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
-                 "%s/index.json was changed since the dump stopped, which cannot go on; name another directory",
-                 directory);
+        BG__FAIL(
+            BG_ERROR_INVALID_ARGUMENT,
+            "%s/index.json was changed after the dump stopped, so the dump cannot continue; name another directory",
+            directory);
     BG__TRY(check_files(directory, cJSON_GetObjectItemCaseSensitive(index, "tensors")));
     cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(index, "nodes"))
     {

@@ -58,7 +58,9 @@ static bg_status add_node_to_list(void *user, size_t place)
 
     node.node = bg__nodes_find(a->nodes, a->layout->nodes[place]);
     if (node.node == NULL)
-        return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph was changed after the walk began", place);
+        return bg__fail(BG_ERROR_NOT_FOUND,
+                        "node %zu was added to the graph while it was stepped; do not change the graph meanwhile",
+                        place);
     if (child != NULL)
         snprintf(node.place, sizeof node.place, "%.20s.%zu", child->place, place);
     else

@@ -81,7 +81,7 @@ static void report_nan_origin(bg__specials_search *look, const bg__call *call, c
                               const bgk_specials *counts)
 {
     bg__report_add(look->report, "nan-origin", BG_WARNING, call, t->tensor->data,
-                   "dump the call's tensors (bg_step_dump), and look at what it computes from them",
+                   "dump the call's tensors (bg_step_dump), and recompute its outputs from its inputs",
                    "%s of %s holds %llu NaN (of %zu elements), the first at index %llu, and no input of the call holds "
                    "any",
                    t->name, call->name, counts->nan, counted_elements(call, t), counts->first_nan);
@@ -95,7 +95,7 @@ static void report_inf_origin(bg__specials_search *look, const bg__call *call, c
     if (!*reported)
         bg__report_add(look->report, "inf-origin", mask || in_padding ? BG_NOTE : BG_WARNING, call, t->tensor->data,
                        mask ? "ignore it if the call makes a mask; else dump its tensors (bg_step_dump)"
-                            : "dump the call's tensors (bg_step_dump), and look at what it computes from them",
+                            : "dump the call's tensors (bg_step_dump), and recompute its outputs from its inputs",
                        "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of the "
                        "call holds any%s%s",
                        t->name, call->name, counts->inf, counted_elements(call, t), counts->first_inf,

@@ -19,11 +19,11 @@ typedef struct track {
 enum { HOST_PROCESS = 1, DEVICE_PROCESS = 2 };
 static const track cpu_track = {HOST_PROCESS, 11, "CPU: the host issues segments, eager calls and copies"};
 static const track gpu_track = {DEVICE_PROCESS, 21,
-                                "GPU: from an event before each step to one after it, waits for the host included"};
+                                "GPU: from an event before each step to one after it, including waits for the host"};
 static const track calls_track = {DEVICE_PROCESS, 22,
-                                  "op calls in segments: sum of their nodes' GPU times, each run alone"};
+                                  "op calls in segments: sum of the GPU times of their nodes, each run alone"};
 static const track nodes_track = {DEVICE_PROCESS, 23,
-                                  "nodes: GPU time of each run alone; where they begin is not measured"};
+                                  "nodes: GPU time of each, run alone; begin times are not measured"};
 
 static cJSON *add_event(cJSON *events, const char *phase, const char *name, int process, int number)
 {

@@ -50,7 +50,7 @@ static bg_status synchronize(llama_buffers *b)
 bg_status llama_buffers_copy_in(llama_buffers *b, const int *token, const int *position, const int *slot, int rows)
 {
     size_t bytes = (size_t)rows * sizeof *token;
-    TRY(check_rows(b, "llama_buffers_put", rows));
+    TRY(check_rows(b, "llama_buffers_copy_in", rows));
     TRY(copy_async(b, b->io.token.data, token, bytes, cudaMemcpyHostToDevice));
     TRY(copy_async(b, b->io.position.data, position, bytes, cudaMemcpyHostToDevice));
     TRY(copy_async(b, b->io.slot.data, slot, bytes, cudaMemcpyHostToDevice));
@@ -60,7 +60,7 @@ bg_status llama_buffers_copy_in(llama_buffers *b, const int *token, const int *p
 bg_status llama_buffers_copy_out(llama_buffers *b, int rows, float *logits, int *next)
 {
     size_t vocabulary = (size_t)b->io.logits.dim[1];
-    TRY(check_rows(b, "llama_buffers_get", rows));
+    TRY(check_rows(b, "llama_buffers_copy_out", rows));
     TRY(copy_async(b, logits, b->io.logits.data, (size_t)rows * vocabulary * sizeof *logits, cudaMemcpyDeviceToHost));
     TRY(copy_async(b, next, b->io.next.data, (size_t)rows * sizeof *next, cudaMemcpyDeviceToHost));
     return synchronize(b);

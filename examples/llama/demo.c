@@ -60,7 +60,7 @@ static bool expect_count(const way *w, const char *what, int is, int must)
 {
     if (is == must)
         return true;
-    printf("WRONG: %s has %d %s, and must have %d\n", w->name, is, what, must);
+    printf("WRONG: %s has %d %s; expected %d\n", w->name, is, what, must);
     return false;
 }
 
@@ -87,8 +87,8 @@ static bool check_results(const way *w)
     if (isinf(w->difference))
         printf("WRONG: %s has logits that are NaN or infinite\n", w->name);
     else if (w->difference > 0)
-        printf("WRONG: %s has other logits than eager: max |difference| / max |logit| = %.3g, and must be 0\n", w->name,
-               w->difference);
+        printf("WRONG: the logits of %s differ from eager: max |difference| / max |logit| = %.3g; expected 0\n",
+               w->name, w->difference);
     return w->different_tokens == 0 && !(w->difference > 0);
 }
 
@@ -98,7 +98,8 @@ static bool check_distinct(const llama_result *r)
     int distinct = count_distinct(r->tokens, r->count);
     if (r->count < MIN_CHECKED_TOKENS || distinct >= MIN_DISTINCT)
         return true;
-    printf("WRONG: of %d tokens %d are distinct, and at least %d must be: a text that repeats itself shows too little; "
+    printf("WRONG: %d tokens, %d of them distinct; at least %d must be distinct, since a text that repeats itself "
+           "hides mistakes; "
            "try "
            "another prompt or seed\n",
            r->count, distinct, MIN_DISTINCT);

@@ -11,10 +11,10 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "                         text is token numbers\n"
                           "  --weights DTYPE        fp32, or bf16: matrices of half the bytes, whose products\n"
                           "                         round both factors to bf16 and sum in fp32 (fp32)\n"
-                          "  --prompt TEXT          the text to continue; for the random model numbers from 0 to 511\n"
-                          "  --tokens N             how many tokens to generate at most (32)\n"
+                          "  --prompt TEXT          the text to continue; for the random model, numbers from 0 to 511\n"
+                          "  --tokens N             the most tokens to generate (32)\n"
                           "  --context N            positions that the cache holds (1024, or the model's own if less)\n"
-                          "  --seed N               seed of the random model (1)\n"
+                          "  --seed N               seed of the random model and of the requests of --serve (1)\n"
                           "  --mode MODE            eager: plain calls, no graph\n"
                           "                         full: everything in one CUDA graph\n"
                           "                         breakable: graph segments, attention and sampling eager\n"
@@ -25,7 +25,7 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "  --serve N              serve N requests that arrive at random, in batches: prompts of\n"
                           "                         random tokens, each continued by 1 to --tokens; without --mode\n"
                           "                         in all modes, one after the other\n"
-                          "  --rate N               of these a second on average (20); the seed is that of --seed\n"
+                          "  --rate N               with --serve: requests per second on average (20); see --seed\n"
                           "  --plant-frozen-scalar  pass the position to a kernel by value, which a graph freezes:\n"
                           "                         a mistake for --demo to find\n"
                           "  --help                 this text\n"
@@ -47,7 +47,7 @@ static int fail(char *error, const char *what, const char *given, const char *ex
 
 static int fail_missing_value(char *error, const char *flag)
 {
-    snprintf(error, GGUF_ERROR_SIZE, "the flag \"%s\" needs a value; see --help", flag);
+    snprintf(error, GGUF_ERROR_SIZE, "\"%s\" needs a value; see --help", flag);
     return -1;
 }
 

@@ -92,7 +92,8 @@ static bg_status run_batch(bg_runner *runner, const int *slots, const float *wei
     for (int i = 0; i < rows; i++) {
         printf(" %g", (double)found[i * WIDTH]);
         if (found[i * WIDTH] != 2 * x[i * WIDTH] + (slots != NULL ? weights[slots[i]] : 0))
-            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "it has another adapter", "look at the slots"));
+            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "the row used another adapter's weights",
+                                  "check the slot of each row"));
     }
     printf("\n");
 done:

@@ -120,7 +120,8 @@ int main(void)
     printf("%d tokens in %d passes of the target\n", LENGTH - 1, passes);
     for (int i = 1; i < LENGTH; i++)
         if (text[i] != (7 * text[i - 1] + 3) % VOCABULARY)
-            TRY(bg_report_failure(BG_ERROR_MISMATCH, "the text", "it is not the target's", "look at what is taken"));
+            TRY(bg_report_failure(BG_ERROR_MISMATCH, "the text", "the text differs from the target's own",
+                                  "check which tokens are accepted"));
 done:
     close_model(&draft);
     close_model(&target);

@@ -85,7 +85,8 @@ static bg_status run_batch(bg_runner *runner, const int *tokens, const float *im
         const float expected = 10 * ((float)tokens[i] + (image != NULL ? image[i * WIDTH] : 0));
         printf(" %g", (double)found[i * WIDTH]);
         if (found[i * WIDTH] != expected)
-            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "it has another number", "look at the image's rows"));
+            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "the row has a wrong number",
+                                  "check which rows of the image are not zero"));
     }
     printf("\n");
 done:

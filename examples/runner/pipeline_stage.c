@@ -113,7 +113,8 @@ int main(void)
         for (int row = 0; row < sizes[i]; row++) {
             printf(" %g", (double)results[i][row * WIDTH]);
             if (results[i][row * WIDTH] != 2 * 5 * 2 * 3 * x[i][row * WIDTH])
-                TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "it is of another batch", "look at the events"));
+                TRY(bg_report_failure(BG_ERROR_MISMATCH, "a row", "the row belongs to another batch",
+                                      "check which stream waits for which event"));
         }
         printf("\n");
     }

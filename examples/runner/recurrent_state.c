@@ -89,7 +89,8 @@ static bg_status run_batch(bg_runner *runner, const int *slots, float *sums, int
         sums[slots[i]] += (float)slots[i];
         printf(" %d has %g%s", slots[i], (double)found[i * WIDTH], i < rows - 1 ? "," : "\n");
         if (found[i * WIDTH] != sums[slots[i]])
-            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a state", "it is another one", "look at the slots"));
+            TRY(bg_report_failure(BG_ERROR_MISMATCH, "a state", "the state is not that request's sum",
+                                  "check the slot of each request"));
     }
 done:
     return status;

@@ -8,8 +8,8 @@
 static inline bg_status check_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK
-                                : bg_report_failure(BG_ERROR_CUDA, "a call of CUDA", cudaGetErrorName(error),
-                                                    "see the line that made it");
+                                : bg_report_failure(BG_ERROR_CUDA, "a CUDA call", cudaGetErrorName(error),
+                                                    "run the program in a debugger to find the call");
 }
 
 #define TRY(call)                                                                                                      \

@@ -132,7 +132,7 @@ int main(void)
                same ? "as in one batch" : "other numbers than in one batch");
         if (!same)
             TRY(bg_report_failure(BG_ERROR_MISMATCH, "the two halves", "they differ from the whole",
-                                  "look at the events"));
+                                  "check which stream waits for which event"));
     }
 done:
     close_part(&whole);

@@ -328,7 +328,7 @@ static void end_condition(scan *s, const condition *c)
     fprintf(
         stderr,
         "%s:%u: error: the code under this condition is for GPUs of some __CUDA_ARCH__, which the host device does not "
-        "have: it would be left out; write what is right without it in an #else, or add || defined(__HOSTCUDA_CC__)\n",
+        "define, so it would be dropped; add an #else for other devices, or || defined(__HOSTCUDA_CC__)\n",
         s->name, c->line);
     s->good = false;
 }

@@ -88,7 +88,7 @@ static bool add_input(struct hcc_options *o, const struct arguments *a, const ch
     const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
     for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
         if (strcmp(end, gpu_code[i]) == 0)
-            return report_bad_option("%s is code for a GPU, which %s", name, "the host device does not run");
+            return report_bad_option("%s contains GPU code, which %s", name, "the host device does not run");
     if (!language && is_cuda_file(name))
         return true;
     if (!language) {
@@ -303,8 +303,7 @@ static bool apply_nvcc_option(struct hcc_options *o, struct arguments *a, const 
         return false;
     switch (option->meaning) {
     case HCC_IGNORED: hcc_list_add(&o->ignored, argument); return true;
-    case HCC_REFUSED:
-        return report_bad_option("%s is an option of nvcc that is not supported: %s", argument, option->text);
+    case HCC_REFUSED: return report_bad_option("nvcc's option %s is not supported: %s", argument, option->text);
     case HCC_VERBOSE: return o->verbose = true;
     case HCC_HELP: return o->shows_help = true;
     case HCC_VERSION: return o->shows_version = true;
@@ -348,7 +347,7 @@ static bool check_options(const struct hcc_options *o)
     if (o->input_count == 0 && (o->step != HCC_LINK || o->link.count == 0))
         return report_bad_option("no input files%s%s", "", "");
     if (o->output && o->step != HCC_LINK && o->input_count > 1)
-        return report_bad_option("-o %s with several inputs: without linking, %s", o->output,
+        return report_bad_option("-o %s cannot be used with several inputs unless they are linked: %s", o->output,
                                  "each has an output of its own");
     return true;
 }

@@ -15,13 +15,13 @@ static const char help[] =
     "GPU.\n"
     "  -c, -S, -E        make an object, assembly, or the rewritten source; without them, a program is linked\n"
     "  -o FILE           the output\n"
-    "  -x cu             FILEs that follow are CUDA C++, whatever their names\n"
+    "  -x cu             treat the following FILEs as CUDA C++, whatever their names\n"
     "  -I, -D, -U, -isystem, -include, -std, -g, -O, -M..., -f..., -m..., -W..., -l, -L, -Wl,...\n"
     "                    as gcc has them\n"
     "  -ccbin COMPILER   g++ or clang++; default " HOSTCUDA_CC_COMPILER "\n"
-    "  -Xcompiler LIST   options of the compiler, separated by commas; -Xlinker: of the linker\n"
+    "  -Xcompiler LIST   comma-separated options for the compiler; -Xlinker LIST: for the linker\n"
     "  -v                print the commands that are run\n"
-    "nvcc's options about code for a GPU (-arch, -gencode, -lineinfo, ...) are ignored, with a note. What is not "
+    "nvcc's options for GPU code (-arch, -gencode, -lineinfo, ...) are ignored, with a note. What is not "
     "supported,\n"
     "and how programs differ: docs/hostcuda.md.\n";
 
@@ -276,7 +276,7 @@ static void print_ignored(const struct hcc_list *ignored)
 {
     if (ignored->count == 0)
         return;
-    fputs("hostcuda-cc: note: ignored, since they are about code for a GPU or about nvcc:", stderr);
+    fputs("hostcuda-cc: note: these options concern GPU code or nvcc itself and are ignored:", stderr);
     for (size_t i = 0; i < ignored->count; i++)
         fprintf(stderr, " %s", ignored->items[i]);
     fputc('\n', stderr);

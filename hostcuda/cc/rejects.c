@@ -92,7 +92,7 @@ bool hcc_check_supported(const struct hcc_source *source, const struct hcc_scope
     if (is_device_lambda(source, i)) {
         hcc_report_error(
             source, i,
-            "extended lambdas that capture are not supported by the host device; pass what they capture as "
+            "extended lambdas with captures are not supported by the host device; pass the captured values as "
             "arguments of the kernel, or write a struct with operator()");
         return false;
     }

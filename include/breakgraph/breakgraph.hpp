@@ -86,7 +86,7 @@ inline bg_status status_of_exception(const char *what) noexcept
     } catch (const std::exception &e) {
         return bg_report_failure(BG_ERROR_OP, what, e.what(), advice);
     } catch (...) {
-        return bg_report_failure(BG_ERROR_OP, what, "it threw what is no std::exception", advice);
+        return bg_report_failure(BG_ERROR_OP, what, "it threw an object that is not a std::exception", advice);
     }
 }
 

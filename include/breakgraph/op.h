@@ -250,7 +250,7 @@ BG_END_C_
     } catch (const std::exception &bg_exception_) {                                                                    \
         return bg_report_failure(BG_ERROR_OP, "the body", bg_exception_.what(), "catch the exception there to go on"); \
     } catch (...) {                                                                                                    \
-        return bg_report_failure(BG_ERROR_OP, "the body", "it threw what is no std::exception",                        \
+        return bg_report_failure(BG_ERROR_OP, "the body", "it threw an object that is not a std::exception",           \
                                  "catch the exception there to go on");                                                \
     }
 #else

@@ -10,11 +10,11 @@ BG_BEGIN_C_
 /* Every status: its name and a clause that describes it. */
 #define BG_STATUS_MAP(X)                                                                                               \
     X(BG_OK, "success")                                                                                                \
-    X(BG_ERROR_INVALID_ARGUMENT, "an argument is not what the function takes")                                         \
+    X(BG_ERROR_INVALID_ARGUMENT, "an argument is invalid")                                                             \
     X(BG_ERROR_OUT_OF_MEMORY, "memory ran out")                                                                        \
     X(BG_ERROR_IO, "a file could not be read or written")                                                              \
     X(BG_ERROR_UNSUPPORTED, "this is not supported")                                                                   \
-    X(BG_ERROR_NOT_FOUND, "there is nothing of that name")                                                             \
+    X(BG_ERROR_NOT_FOUND, "no object has that name")                                                                   \
     X(BG_ERROR_BUSY, "the object is in use")                                                                           \
     X(BG_ERROR_TIMEOUT, "it took too long")                                                                            \
     X(BG_ERROR_CUDA, "a CUDA call failed")                                                                             \

@@ -159,7 +159,8 @@ static const char *advice_for(cudaError_t error)
         return "no usable GPU was found: check the driver (nvidia-smi), or build with DEVICE=host";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
-        return "a call that CUDA forbids during capture was made (an allocation, a synchronisation, a query): make "
+        return "the pass made a call that CUDA forbids during capture (an allocation, a synchronisation, a query): "
+               "make "
                "the op that made it eager, or move the call before the capture";
     case cudaErrorStreamCaptureUnjoined:
         return "join every forked stream to the origin stream with bg_stream_wait_stream";
@@ -170,7 +171,7 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-    case cudaErrorAssert: return "the CUDA context is lost: breakgraph step finds the kernel that failed";
+    case cudaErrorAssert: return "the CUDA context is lost; run `breakgraph step` to find the kernel that failed";
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorNoKernelImageForDevice: return "build the kernels for this GPU's architecture";
     default: return "see CUDA's documentation of this error";

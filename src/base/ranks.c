@@ -24,7 +24,7 @@ static bg_status check_functions(const bg_ranks *table, const char *place)
         if (needed[i].missing)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->%s is NULL%s", place, needed[i].name,
                             i < 3
-                                ? "; every table of ranks needs it"
+                                ? "; set it in every bg_ranks"
                                 : "; set both retain and release or neither, and all of enter, step and leave or none");
     return BG_OK;
 }
@@ -154,10 +154,10 @@ bg_status bg__ranks_share_failure(bg__ranks *ranks, const char *what, bg_status 
         snprintf(text, sizeof text, "%s; then %s", brief, parted);
     }
     if (shared == BG_OK && failed) {
-        bg__shorten_with_digest(status == BG_OK ? "it went well" : text, brief, sizeof brief);
+        bg__shorten_with_digest(status == BG_OK ? "it succeeded" : text, brief, sizeof brief);
         shared = bg__ranks_agree(ranks, what, brief);
         if (shared == BG_OK && status == BG_OK)
-            shared = bg__fail(BG_ERROR_RANKS, "%s: it failed on another rank", what);
+            shared = bg__fail(BG_ERROR_RANKS, "%s: another rank failed", what);
     }
     if (status == BG_OK)
         return shared;

@@ -30,8 +30,9 @@ const bg__variable bg__variables[] = {
              "error"},
 
     {"BG_COMPILE", "compile", BG__FORM_CHOICE, "0|1|2|3|none|as-is|once|piecewise", .fallback = "0",
-     .text = "replace runs of op calls by what rules say; 1: only say where; 2: rules for any shape; 3: also those for "
-             "some shapes"},
+     .text =
+         "replace runs of op calls by the ops of rules; 1: only list where; 2: rules for any shape; 3: also rules for "
+         "some shapes"},
     {"BG_COMPILE_OPS", "compile", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed =
          "names of rules' ops like add_rms_norm, or add_rms_norm#3, '*' for any characters, '!' before a name to "
@@ -58,12 +59,12 @@ const bg__variable bg__variables[] = {
      .text = "with BG_DEBUG=step: stop replays after this op call (rope#3), or after the node, eager call, copy or "
              "event of this index, from 0"},
     {"BG_STEP_FROM", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
-     .text = "with BG_DEBUG=step: step the first replay from this op call (rope#3), or this index, on; what is before "
-             "runs as in a replay"},
+     .text = "with BG_DEBUG=step: step the first replay from this op call (rope#3) or index on; the steps before it "
+             "run as in a replay"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
      .allowed =
-         "a directory that can be made or written, without an index.json: dumps are not overwritten, but one that "
-         "was stopped goes on",
+         "a directory that can be made or written, without an index.json: dumps are not overwritten, but a stopped "
+         "one is continued",
      .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay into "
              "this directory, as .npy"},
     {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
@@ -90,11 +91,12 @@ const bg__variable bg__variables[] = {
     {"BG_ATTACH_DRIVER", "attach", BG__FORM_FILE, "FILE", .fallback = "", .allowed = "the path of a CUDA driver",
      .text = "the driver that the shim of --attach stands in front of; the command sets it"},
     {"BG_ATTACH_TOOLS", "attach", BG__FORM_FILE, "FILE", .fallback = "",
-     .allowed = "the path of libbreakgraph_tools.so", .text = "what the shim of --attach loads; the command sets it"},
+     .allowed = "the path of libbreakgraph_tools.so",
+     .text = "the library that the shim of --attach loads; the command sets it"},
     {"BG_ATTACH_FATAL", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "with --attach: 1 ends the program at the first fault that a check finds (check --fatal)"},
     {"BG_ATTACH_RUN", "attach", BG__FORM_CHOICE, "1|2", .fallback = "1",
-     .text = "which value breakgraph.vary gives, of two; check --attach --what=recapture sets it"},
+     .text = "which of its two values breakgraph.vary returns; check --attach --what=recapture sets it"},
     {"BG_ATTACH_ORDERS", "attach", BG__FORM_INTEGER, "N", 0, 1000, .fallback = "0",
      .text =
          "with BG_CHECK=orders: orders that are compared: one more than branches, then seeds 1, 2, ...; 0: two seeds"},
@@ -106,9 +108,10 @@ const bg__variable bg__variables[] = {
      .text = "with --attach: a graph that may write more MiB of memory than this is not run again; 0: half of the "
              "device's free memory"},
     {"BG_ATTACH_BREAK", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "",
-     .allowed = "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it "
-                "in the graph, '^' to launch it before all that it does not depend on, commas between; or @FILE, a "
-                "readable file of such patterns",
+     .allowed =
+         "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it "
+         "in the graph, '^' to launch it before all nodes that it does not depend on, commas between; or @FILE, a "
+         "readable file of such patterns",
      .text = "with --attach: launch these nodes outside of their graphs (run --break): \"flash_*\", \"graph#0/[12]\""},
 
     {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
@@ -143,12 +146,12 @@ const bg__variable bg__variables[] = {
      .text = "number of variants that are captured; 0 means 1"},
     {"BG_RUNNER_MEMORY_FRACTION", "runner", BG__FORM_RATIO, "PART", 0, 1, .fallback = "0",
      .allowed = "0, for no limit, and numbers up to 1, such as 0.2",
-     .text = "most memory that the pool of a runner may take, as a part of the device's"},
+     .text = "largest part of the device's memory that the pool of a runner may take"},
     {"BG_RUNNER_LEVEL", "runner", BG__FORM_CHOICE, "env|0|1|2|3|none|as-is|once|piecewise", .fallback = "env",
      .text = "BG_COMPILE for runners only; env uses the value of BG_COMPILE"},
     {"BG_RUNNER_COMPILE_SIZES", "runner", BG__FORM_SIZES, "SIZES", .fallback = "schedule",
      .allowed = "schedule, or ascending positive numbers with commas between, such as \"1,2,4\"",
-     .text = "with level 3: the sizes for which rules that are specialised for shapes are used"},
+     .text = "with level 3: the sizes that may use rules that are specialised for shapes"},
 
     {"BG_RANKS_SOCKET", "ranks", BG__FORM_TEXT, "PATH", .fallback = "", .allowed = "paths of up to 107 bytes",
      .text = "a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT"},

@@ -184,10 +184,11 @@ static bg_status check_breaks(const bg_capture *capture)
         list_breaks(graph, out);
         (void)fclose(out); /* a longer list is truncated: the last byte stays 0 */
     }
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "the pass has %d break%s, but options.expect_breaks is %d%s%s; declare as eager what must be, and "
-                    "nothing else, or change expect_breaks",
-                    graph->breaks, graph->breaks == 1 ? "" : "s", expected, list[0] != '\0' ? ": " : "", list);
+    return bg__fail(
+        BG_ERROR_INVALID_ARGUMENT,
+        "the pass has %d break%s, but options.expect_breaks is %d%s%s; correct which ops are declared eager, "
+        "or change expect_breaks",
+        graph->breaks, graph->breaks == 1 ? "" : "s", expected, list[0] != '\0' ? ": " : "", list);
 }
 
 /* Makes the graph ready for replays. */

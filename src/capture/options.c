@@ -96,11 +96,11 @@ static const char *find_check_obstacle(const bg_capture *capture, unsigned check
     if (capture->debug == BG_DEBUG_FORWARD)
         return "BG_DEBUG=forward captures nothing";
     if (check == BG__CHECK_RECAPTURE && !whole)
-        return "it was captured between bg_capture_begin and bg_capture_end, so that its pass is not known";
+        return "it was captured with bg_capture_begin, so its forward function is not known; use bg_capture_forward";
     if (check == BG__CHECK_RECAPTURE && capture->options.pool != NULL && !of_runner)
         return "a second capture would take memory of its options.pool";
     if (check == BG__CHECK_POISON && !capture->options.launch_segments && !of_runner)
-        return "its capture launches nothing (options.launch_segments), so that its memory holds no data yet";
+        return "its capture launches nothing, so its memory holds no data; set options.launch_segments";
     return NULL;
 }
 
@@ -112,11 +112,11 @@ static void drop_check(bg_capture *capture, unsigned check, const char *why)
     capture->checks &= ~check;
     bg__debug_hooks.not_checked(capture->graph, check, why);
     if (!atomic_flag_test_and_set(&told))
-        bg__warn(
-            "%s is not checked: BG_CHECK=%s is only for %s, and not under BG_DEBUG=forward; this is said once, also "
-            "if other captures are not checked",
-            capture->graph->name, recapture ? "recapture" : "poison",
-            recapture ? "bg_capture_forward without options.pool" : "captures with options.launch_segments");
+        bg__warn("%s is not checked: BG_CHECK=%s works only for %s, and not with BG_DEBUG=forward; this warning "
+                 "appears once, "
+                 "even if more captures are not checked",
+                 capture->graph->name, recapture ? "recapture" : "poison",
+                 recapture ? "bg_capture_forward without options.pool" : "captures with options.launch_segments");
 }
 
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_runner)

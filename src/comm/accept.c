@@ -88,16 +88,18 @@ static bg_status check_version(const bg__hello *from)
     bg__hello text = *from;
     text.version[sizeof text.version - 1] = '\0';
     if (strcmp(text.version, BG_VERSION) != 0)
-        return bg__fail(BG_ERROR_RANKS, "rank %d has version %s of breakgraph, rank 0 has %s", from->rank, text.version,
-                        BG_VERSION);
+        return bg__fail(BG_ERROR_RANKS,
+                        "rank %d has version %s of breakgraph, rank 0 has %s; install one version on all ranks",
+                        from->rank, text.version, BG_VERSION);
     return BG_OK;
 }
 
 static bg_status check_size(const bg__hello *from, const bg__link *link)
 {
     if (from->size != link->size)
-        return bg__fail(BG_ERROR_RANKS, "rank 0 says that the job has %d ranks, rank %d says %d", link->size,
-                        from->rank, from->size);
+        return bg__fail(BG_ERROR_RANKS,
+                        "the job has %d ranks on rank 0, but on rank %d it has %d; set the same size on all ranks",
+                        link->size, from->rank, from->size);
     if (from->rank < 1 || from->rank >= link->size)
         return bg__fail(BG_ERROR_RANKS,
                         "a process joined as rank %d; allowed are 1 to %d, since this process is rank 0", from->rank,
@@ -282,7 +284,7 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
         return BG_OK;
     }
     if (from.port != (a->job->socket != NULL ? 0 : (uint32_t)a->job->port)) {
-        reject_rank(a, one, "it was given another port for rank 0; set the same MASTER_PORT on all ranks");
+        reject_rank(a, one, "its MASTER_PORT is not rank 0's; set the same on all ranks");
         return BG_OK;
     }
     BG__TRY(check_version(&from));

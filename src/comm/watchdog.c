@@ -236,7 +236,7 @@ static void check_progress(bg__watchdog *w)
 
 static void warn_of_failure(const bg__link *link)
 {
-    bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
+    bg__warn("rank %d aborts: %s", link->rank, link->failure.text);
 }
 
 /* Work in flight may finish by itself, unless a rank is known to be stuck. An op that is running may use the

@@ -236,7 +236,7 @@ bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusio
     BG__NEED(fusion);
     count = graph->compiled != NULL ? graph->compiled->run_count : 0;
     if (index < 0 || index >= count)
-        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_get_fusion: graph %s has no run %d; there are %d", graph->name,
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_get_fusion: graph %s has no fusion %d; it has %d", graph->name,
                         index, count);
     run = &graph->compiled->runs[index];
     full.name = run->name;

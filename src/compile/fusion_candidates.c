@@ -52,7 +52,8 @@ static int *fusion_counter(bg__compiled *compiled, const bg_rule *rule)
 
 static bg_status refuse_raw_work(bg__fusion *run, const bg__call *one, const bg__call *next)
 {
-    return bg__fusion_set_state(run, BG_FUSION_REFUSED, "work that no op call has launched is between %s and %s",
+    return bg__fusion_set_state(run, BG_FUSION_REFUSED,
+                                "work that no op has launched runs between %s and %s; make it an op, or move it",
                                 one->name, next->name);
 }
 
@@ -68,7 +69,7 @@ static bg_status check_call_positions(bg__fusion *run)
             return bg__fusion_set_state(run, BG_FUSION_REFUSED, "a fork: %s and %s are on different streams",
                                         calls[0]->name, calls[i]->name);
         if (calls[i]->first_node < 0 || calls[i]->end_node <= calls[i]->first_node)
-            return bg__fusion_set_state(run, BG_FUSION_REFUSED, "%s has left no work in the graph", calls[i]->name);
+            return bg__fusion_set_state(run, BG_FUSION_REFUSED, "%s has no nodes in the graph", calls[i]->name);
         if (i > 0 && calls[i - 1]->end_node != calls[i]->first_node)
             return refuse_raw_work(run, calls[i - 1], calls[i]);
     }
@@ -92,9 +93,10 @@ static bg_status check_chain(const bg__piece *piece, bg__fusion *run)
         return bg__fusion_set_state(run, BG_FUSION_REFUSED, "its nodes are not known");
     for (size_t i = run->first; i < run->end; i++)
         if (piece->kept[i])
-            return bg__fusion_set_state(run, BG_FUSION_REFUSED,
-                                        "%s has a node that is neither a kernel nor a copy, which would be lost",
-                                        find_call_of_node(run, i)->name);
+            return bg__fusion_set_state(
+                run, BG_FUSION_REFUSED,
+                "%s has a node that is no kernel, copy or memset, and that the op would not replace",
+                find_call_of_node(run, i)->name);
     for (size_t i = run->first + 1; i < run->end; i++) {
         if (piece->before[i] == 1 && piece->previous[i] == i - 1 && piece->after[i - 1] == 1)
             continue;
@@ -180,12 +182,12 @@ static bg_status check_selected(const bg__piece *piece, bg__fusion *run)
     int size = capture->rows > 0 ? capture->rows : run->rows;
 
     if (!is_selected(piece->compiled, run))
-        return bg__fusion_set_state(run, BG_FUSION_OFF, "BG_COMPILE_OPS leaves it out");
+        return bg__fusion_set_state(run, BG_FUSION_OFF, "BG_COMPILE_OPS excludes it");
     if (applies != NULL && capture->level == BG_LEVEL_ONCE)
         return bg__fusion_set_state(run, BG_FUSION_OFF,
                                     "the rule is specialised for shapes, which level 2 does not use");
     if (applies != NULL && !lists_size(capture->options.compile_sizes, size))
-        return bg__fusion_set_state(run, BG_FUSION_OFF, "compile_sizes has no %d", size);
+        return bg__fusion_set_state(run, BG_FUSION_OFF, "compile_sizes does not list %d", size);
     if (applies != NULL && !applies(run->rows))
         return bg__fusion_set_state(run, BG_FUSION_OFF, "the rule does not apply to %d rows", run->rows);
     return BG_OK;
@@ -249,7 +251,7 @@ static bg_status check_fusion(const bg__piece *piece, bg__fusion *run)
         BG__TRY(check_chain(piece, run));
     if (bg__fusion_is_candidate(run) && piece->memory)
         BG__TRY(bg__fusion_set_state(run, BG_FUSION_REFUSED,
-                                     "the segment has allocation nodes, so that CUDA lets no node be removed"));
+                                     "the segment has allocation nodes, and CUDA removes no nodes from such a graph"));
     if (bg__fusion_is_candidate(run))
         BG__TRY(check_arguments(piece, run));
     if (bg__fusion_is_candidate(run))
@@ -311,7 +313,7 @@ bg_status bg__fusion_agree_on_use(bg__ranks *ranks, bg__fusion *run)
 
     BG__TRY(bg__ranks_any(ranks, run->name, &closed));
     if (closed && bg__fusion_is_candidate(run))
-        BG__TRY(bg__fusion_set_state(run, BG_FUSION_REFUSED, "another rank does not use it"));
+        BG__TRY(bg__fusion_set_state(run, BG_FUSION_REFUSED, "another rank does not use this rule"));
 done:
     return status;
 }
@@ -349,10 +351,9 @@ static bg_status apply_proof_outcome(const bg__compiled *compiled, bg__fusion *r
         return BG_OK;
     if (!finding.known)
         return bg__fusion_set_state(run, BG_FUSION_UNPROVEN, "%s",
-                                    finding.why[0] != '\0'
-                                        ? finding.why
-                                        : "nothing was launched at capture, so that there was no data to "
-                                          "prove it with");
+                                    finding.why[0] != '\0' ? finding.why
+                                                           : "nothing was launched at capture, so there was no data to "
+                                                             "prove it with");
     return bg__fusion_set_state(run, finding.state, "%s", finding.why);
 }
 
@@ -360,7 +361,8 @@ static bg_status claim_nodes(bg__fusion *run, bool *taken)
 {
     for (size_t i = run->first; i < run->end; i++)
         if (taken[i])
-            return bg__fusion_set_state(run, BG_FUSION_COVERED, "a rule of more calls has taken some of its calls");
+            return bg__fusion_set_state(run, BG_FUSION_COVERED,
+                                        "a rule with more calls already replaces some of its calls");
     for (size_t i = run->first; i < run->end; i++)
         taken[i] = true;
     run->state = BG_FUSION_APPLIED;

@@ -15,7 +15,7 @@ bg_status bg__proof_agree_to_stop(bg__proof *p)
     p->parted = true; /* also if the exchange fails */
     BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped));
     if (stopped && bg__proof_is_open(p))
-        bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN, "another rank does not use it");
+        bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN, "another rank does not use this rule");
     p->parted = stopped;
 done:
     return status;
@@ -121,7 +121,7 @@ static bg_status check_captured_nodes(bg__proof *p, cudaGraph_t graph, bool op)
 
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     if (op && count == 0)
-        bg__proof_outcome_set(p->finding, BG_FUSION_DIFFERS, "its body has left no work on the stream that it got");
+        bg__proof_outcome_set(p->finding, BG_FUSION_DIFFERS, "its body queues no work on its stream");
     nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
     if (nodes == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
@@ -133,7 +133,7 @@ static bg_status check_captured_nodes(bg__proof *p, cudaGraph_t graph, bool op)
         if (op && (type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree))
             bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN,
                                   "its body allocates by cudaMallocAsync, and CUDA removes no nodes from a graph with "
-                                  "allocations; let it take bg_scratch");
+                                  "allocations; use bg_scratch");
     }
 done:
     free(nodes);
@@ -163,7 +163,8 @@ bg_status bg__proof_capture_graph(bg__proof *p, bool op, int repeats, cudaGraphE
         bg__clear_cuda_error(error);
     captured = status == BG_OK;
     if (captured && op && p->calls_ops)
-        bg__proof_outcome_set(p->finding, BG_FUSION_DIFFERS, "its body calls ops, which the op of a rule must not");
+        bg__proof_outcome_set(p->finding, BG_FUSION_DIFFERS,
+                              "its body calls ops; the op of a rule must queue its work itself");
     if (status == BG_OK && bg__proof_is_open(p))
         BG__TRY(check_captured_nodes(p, graph, op));
     if (status == BG_OK && bg__proof_is_open(p)) {

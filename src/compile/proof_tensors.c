@@ -138,15 +138,17 @@ static bg_status refuse_unprovable(bg__proof *p)
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, h->tensor.data));
         any |= h->written && h->field != NULL;
         if (attributes.type == cudaMemoryTypeUnregistered)
-            bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN,
-                                  "%s of %s is in pageable memory of the host, with which nothing can be proven", name,
-                                  h->call->name);
+            bg__proof_outcome_set(
+                p->finding, BG_FUSION_UNPROVEN,
+                "%s of %s is in pageable host memory, which kernels cannot compare; use memory of cudaMallocHost", name,
+                h->call->name);
         else if ((uintptr_t)h->tensor.data % bg_dtype_bytes(h->tensor.dtype) != 0)
             bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN, "%s of %s is not aligned to its type", name,
                                   h->call->name);
     }
     if (!any && bg__proof_is_open(p))
-        bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN, "the calls write no tensor that could be compared");
+        bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN,
+                              "the calls write no tensor, so there is nothing to compare; declare their outputs");
 done:
     return status;
 }
@@ -404,7 +406,7 @@ bg_status bg__proof_restore_input(const bg__proof *p, const bg__proof_tensor *h)
     if (h->before != NULL)
         BG__TRY_CUDA(cudaMemcpyAsync(h->tensor.data, h->before, h->bytes, cudaMemcpyDefault, p->stream));
     else
-        bg__warn("%s has changed %s of %s, which it must not write, and there was no memory to keep what that held",
+        bg__warn("%s has changed %s of %s, an input; there was no memory to save it, so its contents are lost",
                  p->run->name, h->field->name, h->call->name);
 done:
     return status;

@@ -64,7 +64,7 @@ static bg__proof_outcome judge_slot(const bg__proof *p, const trial *t, bg__tria
     } else if (changed != NULL) {
         bg__proof_outcome_set(&found, op ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s %s of %s, which %s",
                               op ? "it changes" : "the calls change", changed->field->name, changed->call->name,
-                              op ? "the calls only read" : "they say that they only read; other work may write it");
+                              op ? "the calls only read" : "their ops declare as an input; other work may write it");
     }
     return found;
 }
@@ -96,7 +96,7 @@ static bg_status confirm_difference(bg__proof *p, const trial *t, const bg__proo
             differs ? first->why : again.why);
     } else if (differs != (again.state != BG_FUSION_APPLIED)) {
         bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN,
-                              "once of twice, as other work that writes its memory may have made it: %.240s",
+                              "only one of two runs differs; other work may write their memory: %.240s",
                               differs ? first->why : again.why);
         p->finding->known = true;
     } else {
@@ -174,7 +174,7 @@ static void destroy_trial_graphs(const trial *t)
  * capture it. */
 static bg_status run_captured_trials(bg__proof *p, const bg__segment_parts *parts)
 {
-    trial t = {.parts = parts, .when = " where outputs held a pattern before"};
+    trial t = {.parts = parts, .when = " when outputs are first filled with a pattern"};
     bg_status status;
 
     p->contents = BG__CONTENTS_PATTERN;
@@ -223,13 +223,14 @@ static bg_status run_trials(bg__proof *p, const bg__segment_parts *parts)
 
     BG__TRY(run_captured_trials(p, parts));
     if (p->run->rows > 1)
-        BG__TRY(run_altered_trial(p, BG__CONTENTS_PADDED, " where the last rows are zero, as padding may be"));
+        BG__TRY(run_altered_trial(p, BG__CONTENTS_PADDED, " when the last rows are zero, as padding may be"));
     if (p->any_constant)
-        BG__TRY(run_altered_trial(p, BG__CONTENTS_RANDOM, " where inputs that held one value are random (seed 1)"));
+        BG__TRY(
+            run_altered_trial(p, BG__CONTENTS_RANDOM, " when constant inputs are filled with random numbers (seed 1)"));
     if (bg__proof_is_open(p) && !bg__proof_is_conclusive(p))
         bg__proof_outcome_set(
             p->finding, BG_FUSION_UNPROVEN,
-            "all that it reads holds one value, which tells no op from another; fill the inputs before the capture");
+            "all inputs hold one value, so a wrong op would not show; fill the inputs before the capture");
     BG__TRY(bg__proof_agree_to_stop(p));
     BG__TRY(bg__proof_compare_times(p));
     BG__TRY_CUDA(cudaStreamSynchronize(p->stream)); /* the op's memory is freed next */

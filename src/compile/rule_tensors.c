@@ -111,7 +111,7 @@ static bool check_op_tensors(const bg__fusion *run, char *why, size_t bytes)
         if (is_written(at.of) ? calls_write(run, at.tensor) : calls_contain(run, at.tensor))
             continue;
         snprintf(why, bytes, "%s of %s is %s", at.of->name, op->name,
-                 is_written(at.of) ? "nothing that the calls write" : "no tensor of the calls");
+                 is_written(at.of) ? "not a tensor that the calls write" : "not a tensor of the calls");
         return false;
     }
     return true;
@@ -128,7 +128,7 @@ static bool check_tensor_pair(const bg__fusion *run, const tensor_iterator *a, c
         (same && run->rule->attributes_.in_place))
         return true;
     snprintf(why, bytes,
-             same ? "%s and %s of %s are the same memory, and the rule does not say in_place"
+             same ? "%s and %s of %s are the same memory; if the op allows that, set in_place in the rule"
                   : "%s and %s of %s overlap in part",
              a->of->name, b->of->name, run->rule->op->name);
     return false;

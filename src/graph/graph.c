@@ -109,9 +109,10 @@ static void wait_for_last_use(const bg_graph *graph)
         call = "cudaEventSynchronize", error = cudaEventSynchronize(use->event);
     bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("%s: %s failed with %s, so its work was not waited for; closures of its calls that the work reads may "
-                 "be gone",
-                 graph->name, call, cudaGetErrorName(error));
+        bg__warn(
+            "%s: %s failed with %s, so bg_graph_destroy did not wait for its work, which may still read closures that "
+            "are now destroyed",
+            graph->name, call, cudaGetErrorName(error));
 }
 
 /* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:
@@ -254,7 +255,9 @@ bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info
     for (int i = 0; call != NULL && i < index; i++)
         call = bg__call_next(call);
     if (call == NULL || index < 0)
-        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_get_call: graph %s has no call %d", graph->name, index);
+        return bg__fail(BG_ERROR_NOT_FOUND,
+                        "bg_graph_get_call: graph %s has no call %d; bg_graph_info.calls is their number", graph->name,
+                        index);
     full.name = call->name;
     full.op = call->op->name;
     full.file = call->site.file ? call->site.file : "";

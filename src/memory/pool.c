@@ -185,7 +185,7 @@ static const char *find_release_error(const bg_pool *pool, const void *ptr, bg__
     bool begins = false;
     *side = bg__pages_contain(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
     if (*side == BG__HIGH && !bg__pages_contain(&pool->pages, BG__HIGH, ptr))
-        return "is not the pool's";
+        return "does not belong to the pool";
     if (*side == BG__LOW && pool->bucket == NULL)
         return "belongs to a capture that has ended and released its blocks";
     *extent = bg__pool_find_extent(pool, *side, ptr, &begins);
@@ -270,8 +270,8 @@ bg_status bg__pool_check(const bg_pool *pool)
     }
     if (in_use != pool->in_use || (pool->bucket != NULL && pinned != pool->figures.pinned))
         return bg__fail(BG_ERROR_MISMATCH,
-                        "the blocks in use have %zu bytes, those pinned %zu; the pool counts %zu and %zu", in_use,
-                        pinned, pool->in_use, pool->figures.pinned);
+                        "the blocks in use have %zu bytes, and the pinned blocks %zu, but the pool counted %zu and %zu",
+                        in_use, pinned, pool->in_use, pool->figures.pinned);
 done:
     return status;
 }

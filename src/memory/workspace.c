@@ -44,7 +44,7 @@ bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes, void *
     bg__foreign_error_note();
     *ptr = NULL;
     if (bytes == 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_workspace: bytes is 0");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_workspace: bytes is 0; request at least 1 byte");
     first = bg__workspaces_lock();
     BG__TRY_CUDA(cudaGetDevice(&device));
     w = find_workspace(*first, owner, device, pool);

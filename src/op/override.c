@@ -270,7 +270,7 @@ void bg__override_warn_unmatched(const bg__override *override)
             continue;
         nearest = bg__nearest_begin(part, length);
         bg__nearest_add_ops(&nearest);
-        bg__warn("BG_EAGER_OPS: no op so far matches \"%.*s\"%s", (int)p->length, p->text,
+        bg__warn("BG_EAGER_OPS: \"%.*s\" matches no registered op%s", (int)p->length, p->text,
                  bg__nearest_hint(&nearest, "", hint));
     }
 }

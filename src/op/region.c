@@ -65,7 +65,7 @@ static bg_status check_region(const bg_region *region)
     if (region->body == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the function of %s is NULL", region->name);
     if (region->keep != NULL && region->destroy == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has keep but no destroy, so its copies could not be freed",
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has keep but no destroy; set destroy, which frees the copies",
                         region->name);
     return check_operands(region);
 }
@@ -116,9 +116,9 @@ static named_op *make_op(const bg_region *region, const bg_site *site)
 static const char *find_difference(const bg_op *op, const bg_region *region)
 {
     if (op->body != bg__region_run)
-        return "the first has a macro";
+        return "that op was declared with a macro";
     if (op->eager != region->eager)
-        return region->eager ? "only the second is eager" : "only the first is eager";
+        return region->eager ? "only this call is eager" : "only that op is eager";
     if (op->field_count != (uint32_t)region->operand_count)
         return "they have different numbers of operands";
     for (int i = 0; i < region->operand_count; i++)
@@ -151,9 +151,10 @@ static bg_status find_matching_op(const bg_region *region, const bg_site *site, 
     BG__TRY(find_or_register_op(region, site, op));
     difference = find_difference(*op, region);
     if (difference != NULL)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "it is another op than %s at %s:%d: %s; give each its own name, or the same operands",
-                          (*op)->name, (*op)->defined_at.file, (*op)->defined_at.line, difference);
+        status = bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "the name belongs to another op, %s at %s:%d: %s; give each op its own name, or both the same operands",
+            (*op)->name, (*op)->defined_at.file, (*op)->defined_at.line, difference);
 done:
     return status;
 }

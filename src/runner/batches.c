@@ -91,7 +91,8 @@ static void warn_of_copied_input(const bg_runner *runner, bg__buffer *input)
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
     input->elsewhere = true;
-    bg__warn("input %s of this run is not at its static buffer's address, so it is copied; this is said once",
+    bg__warn("input %s of this run is not at its static buffer's address, so it is copied; write it there to save the "
+             "copy (shown once)",
              input->name);
 }
 

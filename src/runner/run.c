@@ -316,7 +316,7 @@ static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_f
     bucket->padding = false;
     if (bg__ranks_table(&runner->ranks) != NULL) {
         bg__debug_hooks.not_checked(bucket->graph, BG__CHECK_PADDING,
-                                    "it is of several ranks, whose batches may differ");
+                                    "the runner has several ranks, whose batches may differ");
         goto done;
     }
     if (!save_state(runner, bucket->graph, BG__CHECK_PADDING, &state))

@@ -75,7 +75,7 @@ static bg_status agree_on_printed(bg_runner *runner, const char *what, print pri
     if (out != NULL)
         print(runner, out);
     if (out == NULL || fclose(out) != 0 || text == NULL)
-        snprintf(brief, sizeof brief, "out of host memory to tell");
+        snprintf(brief, sizeof brief, "out of host memory");
     else
         bg__shorten_with_digest(text, brief, sizeof brief);
     status = bg__ranks_agree(&runner->ranks, what, brief);

@@ -21,7 +21,7 @@ in_runs=(tests/zoo/ops/attention_not_eager.c)
 deep && in_runs=(tests/zoo/ops/*.c)
 expect zoo-compiled 0 '^[0-9]+ programs, as in docs/records/zoo.md$' compiled "$OUT" "${in_runs[@]}"
 for row in $(sed -n 's/^| \([a-z]*\/[a-z_0-9]*\) .*/\1/p' docs/records/zoo.md); do
-    [ -e "tests/zoo/$hang_finding.c" ] || fail zoo-rows "docs/records/zoo.md has a row for $row, which is gone: make zoo"
+    [ -e "tests/zoo/$row.c" ] || fail zoo-rows "docs/records/zoo.md has a row for $row, which is gone: make zoo"
 done
 
 # altered CASE KEY VALUE: the case with another line in its header, which is of the program no more.

@@ -184,7 +184,7 @@ static int run_feed(void *unused)
         !run_script(atomic_exchange(&python.snapshot, false) ? "feed.snapshot()" : "feed.watch()")) {
         python.clear_error();
         atomic_store(&python.broken, true);
-        bg__warn("--attach: what the program's allocator holds cannot be read; tensors that are freed are not found");
+        bg__warn("--attach: the blocks of the program's allocator cannot be read; uses of freed tensors are not found");
     }
     bg__ledger_record_graphs();
     python.shim->leave();

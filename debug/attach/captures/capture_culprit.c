@@ -33,7 +33,7 @@ static const struct {
     {CUDA_ERROR_STREAM_CAPTURE_MERGE, "it waits for an event of another capture, and two captures cannot become one",
      "wait for events of the same capture only"},
     {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "a capture has to be ended on the stream on which it began",
-     "end it there; streams that were forked from it are joined by cudaEventRecord and cudaStreamWaitEvent"},
+     "end it on that stream; join the forked streams to it with cudaEventRecord and cudaStreamWaitEvent"},
     {CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "it waits for an event that was recorded outside of the capture",
      "record the event in the capture, on one of its streams; or wait for it before the capture begins"},
     {CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
@@ -72,7 +72,7 @@ static bool explain_unsupported(const bg__open_capture *c, bg__culprit *culprit,
     }
     for (size_t i = 0; asked && i < sizeof questions / sizeof *questions; i++)
         if (bg__function_has_name(culprit->function, questions[i])) {
-            culprit->rule = "a stream that captures cannot be asked or waited for: it has no work";
+            culprit->rule = "a capturing stream cannot be queried or waited for: it runs no work";
             return true;
         }
     if (c->thread.id == culprit->thread.id && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
@@ -102,7 +102,7 @@ bool bg__culprit_explain(const bg__open_capture *c, bg__culprit *culprit, bool a
             return true;
         }
     culprit->rule = "a call that fails can invalidate the capture that it is made in";
-    culprit->advice = "mend the call";
+    culprit->advice = "fix the call";
     return false;
 }
 
@@ -217,9 +217,9 @@ static void print_unjoined(FILE *out, const bg__open_capture *c, const bg__culpr
                            const bg__capture_stream *stream)
 {
     if (stream != NULL)
-        fprintf(out, "what was launched here, into stream %p, is not joined at the end of ", (void *)stream->stream);
+        fprintf(out, "the work launched here into stream %p is not joined at the end of ", (void *)stream->stream);
     else
-        fputs("a stream with work in it is not joined, and it is not known which, at the end of ", out);
+        fputs("an unknown stream with captured work is not joined at the end of ", out);
     print_capture(out, c);
     fputs("; ", out);
     print_function(out, culprit);

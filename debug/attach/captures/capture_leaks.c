@@ -58,7 +58,7 @@ void bg__leak_check(const bg__driver_call *call, const char *function, CUstream 
              site.line);
     bg__attach_report_once("leak", BG_WARNING, work, work, bg__stack_here(),
                            "launch it into the capturing stream, or fork its stream from that one (cudaEventRecord, "
-                           "cudaStreamWaitEvent); what shall run once belongs before the capture",
+                           "cudaStreamWaitEvent); launch work that must run only once before the capture",
                            message);
     free(work);
 }

@@ -132,7 +132,7 @@ void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode)
 
     if (c == NULL || bg__driver_find_capture_info(&info) != BG_OK ||
         info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS) {
-        bg__warn("--attach: a capture is not followed: out of host memory, or the driver does not know it");
+        bg__warn("--attach: a capture is not checked: out of host memory, or the driver does not report it");
         free(c);
         return;
     }

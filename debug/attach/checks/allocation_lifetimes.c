@@ -67,7 +67,7 @@ static void report_unordered_use(const lifetime_check *l, const lifetime_end *m,
                          : "let the stream of what uses it wait for the one that allocates it (cudaMallocAsync)",
                    frees ? "nothing orders %s before %s, which frees the memory that it uses, at %p: others may get it "
                            "first"
-                         : "nothing orders %s behind %s, which allocates the memory that it uses, at %p",
+                         : "%s is not ordered after %s, which allocates the memory that it uses, at %p",
                    name, end, (const void *)m->begin);
 }
 
@@ -151,8 +151,8 @@ void bg__allocation_lifetimes_check(const bg_graph *graph, cudaGraph_t source, b
     }
 done:
     if (status != BG_OK)
-        bg__warn("--attach: whether nodes of %s use its memory in order is not known: %s", bg__graph_name(graph),
-                 bg_last_error());
+        bg__warn("--attach: %s is not checked for uses of its memory before the allocation or after the free: %s",
+                 bg__graph_name(graph), bg_last_error());
     bg__nodes_free(&l.nodes);
     bg__order_free(&l.order);
     free(l.steps);

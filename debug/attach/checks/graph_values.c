@@ -51,7 +51,7 @@ static void write_line_locked(const cJSON *line)
             got = 1;
     }
     if (!out.cut && (text == NULL || written < bytes))
-        bg__warn("--attach: what graphs hold is written in part: %s",
+        bg__warn("--attach: check recapture misses graphs: their values could not be written: %s",
                  text == NULL ? "out of host memory" : strerror(errno));
     out.cut |= text == NULL || written < bytes;
     cJSON_free(text);
@@ -120,7 +120,8 @@ bg_status bg__graph_values_begin(void)
     out.file = open_values_file(directory);
     if (out.file < 0) {
         out.error = errno;
-        bg__warn("--attach: what graphs hold cannot be written into %s: %s", directory, strerror(out.error));
+        bg__warn("--attach: check recapture compares nothing: no file for values in %s: %s", directory,
+                 strerror(out.error));
         goto done;
     }
     bg__owners_enable();
@@ -406,8 +407,8 @@ static bg__graph_values *create_values(size_t nodes)
 static void report_unwritten_graph(const bg_graph *graph)
 {
     char why[120];
-    snprintf(why, sizeof why, "what it holds could not be written: %s",
-             out.cut ? "the file of values is full" : strerror(out.error));
+    snprintf(why, sizeof why, "its values could not be written: %s",
+             out.cut ? "an earlier write to the file of values failed" : strerror(out.error));
     bg__process_report_add_unchecked("recapture", bg__graph_name(graph), why);
 }
 
@@ -432,7 +433,7 @@ bg__graph_values *bg__graph_values_write(bg_graph *graph, cudaGraph_t source, co
         cJSON_Delete(line);
         line = NULL;
     } else if (add_node_rows(graph, source, line, &nodes) != BG_OK) {
-        bg__warn("--attach: what %s holds is not compared: %s", bg__graph_name(graph), bg_last_error());
+        bg__warn("--attach: the values of %s are not compared: %s", bg__graph_name(graph), bg_last_error());
     }
     write_line_locked(line);
     values = create_values(nodes);

@@ -141,7 +141,7 @@ void bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg_grap
     }
 done:
     if (status != BG_OK)
-        bg__warn("--attach: not all host functions of %s are watched: %s", bg__graph_name(graph), bg_last_error());
+        bg__warn("--attach: some host functions of %s are not checked: %s", bg__graph_name(graph), bg_last_error());
     bg__nodes_free(&nodes);
     free(originals);
 }
@@ -166,7 +166,7 @@ void bg__host_function_check_call(const bg__driver_call *call)
              "%s is called inside of %s of %s%s: a host function may not call CUDA; the call fails "
              "(cudaErrorNotPermitted), or waits for the work that the host function is part of",
              written, h->call, h->graph, place);
-    bg__attach_report_once(
-        "host-function", BG_FAULT, h->call, written, stack,
-        "let the host function only note what is to be done, and call CUDA in a thread of the program's", message);
+    bg__attach_report_once("host-function", BG_FAULT, h->call, written, stack,
+                           "let the host function only signal a thread of the program, and call CUDA in that thread",
+                           message);
 }

@@ -85,7 +85,7 @@ void bg__unfreed_memory_add_graph(CUgraphExec exec, const bg_graph *graph, bool 
     }
 done:
     if (status != BG_OK)
-        bg__warn("--attach: whether the memory of %s is freed is not known: %s", bg__graph_name(graph),
+        bg__warn("--attach: %s is not checked for memory that is never freed: %s", bg__graph_name(graph),
                  bg_last_error());
     bg__nodes_free(&nodes);
 }
@@ -173,7 +173,7 @@ static void report_never_freed_locked(const unpaired_node *first)
              "before has allocated, but these were destroyed after a launch",
              count, bytes);
     bg__attach_report_call("never-freed", BG_WARNING, &place,
-                           "free it after the last launch (cudaFreeAsync), or add a node that frees it to the graph",
+                           "free the memory after the last launch (cudaFreeAsync), or add a free node to the graph",
                            message);
 }
 

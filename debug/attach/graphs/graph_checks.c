@@ -90,11 +90,11 @@ static bool step_launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *res
     if (bg__stepping_pop_partial_run(a->graph, &error)) {
         *result = error != cudaSuccess ? (CUresult)error : CUDA_ERROR_UNKNOWN;
         if (error == cudaSuccess) /* no finding reports it */
-            bg__warn("--attach: nodes of %s did not run, and its launch fails: %s", bg__graph_name(a->graph),
-                     bg_last_error());
+            bg__warn("--attach: the launch of %s fails, since some of its nodes did not run: %s",
+                     bg__graph_name(a->graph), bg_last_error());
         return true;
     }
-    bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());
+    bg__warn("--attach: %s is launched as a whole and not stepped: %s", bg__graph_name(a->graph), bg_last_error());
     return false;
 }
 

@@ -95,7 +95,7 @@ static void drop_launcher_state(bg__tracked_graph *a)
 
 void bg__tracked_graph_warn_partial(const bg__tracked_graph *a)
 {
-    bg__warn("--attach: %s is listed or checked in part: %s",
+    bg__warn("--attach: %s is listed or checked only in part: %s",
              a->graph != NULL ? bg__graph_name(a->graph) : "a graph of the program", bg_last_error());
 }
 

@@ -94,7 +94,8 @@ static void warn_unknown_launch(void)
 {
     static atomic_bool warned;
     if (!atomic_exchange(&warned, true))
-        bg__warn("--attach: where a node was launched is not known: a stream's capture cannot be read");
+        bg__warn(
+            "--attach: findings lack the places of some launches: the driver does not report the capture of a stream");
 }
 
 /* After a launch that makes a node, the stream depends on that node alone. */

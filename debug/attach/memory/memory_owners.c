@@ -119,7 +119,7 @@ static void record_owner(bg__memory_owner added)
     added.thread = bg__owners_thread_number();
     pthread_mutex_lock(&owners.lock);
     if (add_owner_locked(added) != BG_OK)
-        bg__warn("--attach: whose memory an address is in is not known: %s", bg_last_error());
+        bg__warn("--attach: the allocations behind some addresses are unknown: %s", bg_last_error());
     pthread_mutex_unlock(&owners.lock);
 }
 

@@ -112,14 +112,14 @@ void bg__node_copies_record_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAM
 
 static void report_lost_attribute(const bg__node *node, const attributes *wanted, bg_report *report)
 {
-    char cluster[60] = "that its blocks run together (cooperative)";
+    char cluster[60] = "cooperative launch (its blocks run together)";
 
     if (!wanted->cooperative)
         snprintf(cluster, sizeof cluster, "a cluster of %u x %u x %u blocks", wanted->cluster.x, wanted->cluster.y,
                  wanted->cluster.z);
     bg__report_add(report, "attribute-lost", BG_WARNING, node != NULL ? node->call : NULL, NULL,
                    "copy the attributes, too (cudaGraphKernelNodeCopyAttributes)",
-                   "%s was made of another node's parameters, which has the attribute %s; this one lacks it",
+                   "%s was added with the parameters of another node, but lacks an attribute of that node: %s",
                    node != NULL && node->call != NULL ? node->call->name : "a kernel node", cluster);
 }
 
@@ -174,8 +174,8 @@ void bg__node_copies_check(const bg_graph *graph, cudaGraph_t source, bg_report 
     }
 done:
     if (status != BG_OK)
-        bg__warn("--attach: whether nodes of %s have the attributes of their originals is not known: %s",
-                 bg__graph_name(graph), bg_last_error());
+        bg__warn("--attach: the attributes of copied nodes of %s are not checked: %s", bg__graph_name(graph),
+                 bg_last_error());
     bg__nodes_free(&all);
     free(list);
 }

@@ -49,7 +49,7 @@ static void report_uncopied(bg_report *report, const bg__piece *piece)
 {
     bg__report_add(
         report, "not-counted", BG_NOTE, NULL, (const void *)piece->block,
-        "step fewer graphs while more of the device's memory is free",
+        "step fewer graphs (--graphs), or free device memory",
         "the block of %zu bytes at %p is too large to be copied before each node that may write it (the most "
         "are %zu bytes for a node, and half of what is free): NaN that a node writes there is not found",
         piece->block_end - piece->block, (const void *)piece->block, COPIED_MAX);
@@ -315,7 +315,7 @@ done:
 
 static void write_dump(const memory_check *w, const run *r, bg__dump *dump)
 {
-    const char *why = "its memory is not looked at any more";
+    const char *why = "an earlier error has ended the checks of its memory";
     if (!w->broken) {
         if (bg__node_dump(dump, r->node, r->text, &w->pieces, w->is_copied ? w->copies : NULL, r->stream) == BG_OK)
             return;
@@ -335,8 +335,8 @@ static void stop_after_error(memory_check *w, const bg__node *node, bg_report *r
     w->broken = true;
     bg__report_add(report, "not-counted", BG_NOTE, node->call, NULL,
                    "step fewer graphs (--graphs) or launches (--replays), while more memory is free",
-                   "what this node and all later ones of %s write is not looked at: %s", bg__graph_name(w->graph),
-                   bg_last_error());
+                   "the memory that this node and all later nodes of %s write is not checked: %s",
+                   bg__graph_name(w->graph), bg_last_error());
 }
 
 static void copy_memory(memory_check *w, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)

@@ -38,7 +38,7 @@ static void set_obstacle(reach_collector *r, const char *text)
         snprintf(r->reached->obstacle, sizeof r->reached->obstacle, "%s", text);
 }
 
-static const char other_device_obstacle[] = "it reaches memory of another device, which would not be restored";
+static const char other_device_obstacle[] = "it accesses memory of another device, which cannot be restored";
 
 static bg_status add_block(bg__spans *spans, uintptr_t address, const bg__allocation *block)
 {

@@ -47,7 +47,7 @@ void bg__attach_report_call(const char *kind, bg_severity severity, const bg__ca
     int told = 0;
 
     if (bg__report_create(&report, "check", "") != BG_OK) {
-        bg__warn("--attach: a finding is lost: %s", bg_last_error());
+        bg__warn("--attach: a finding could not be reported: %s", bg_last_error());
         return;
     }
     bg__report_add(report, kind, severity, place, NULL, advice, "%s", message);

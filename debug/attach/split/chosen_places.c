@@ -143,15 +143,15 @@ static void report_kept_nodes(bg_report *report, const kept_nodes list[REASONS])
             snprintf(more, sizeof more, ", with %zu other chosen node%s", list[i].count - 1,
                      list[i].count == 2 ? "" : "s");
         bg__report_add(report, "not-split", BG_NOTE, list[i].first, NULL,
-                       "choose other nodes, such as those before and behind it",
-                       "it cannot be launched outside of its graph, and stays in there%s: %s", more, list[i].why);
+                       "choose the nodes before and after it instead",
+                       "it stays in its graph%s, since it cannot be launched outside: %s", more, list[i].why);
     }
 }
 
 void bg__chosen_places_report_whole(const bg__chosen_places *places, bg_report *report, const char *why)
 {
-    bg__report_add(report, "not-split", BG_NOTE, NULL, NULL, "look at it with breakgraph check --attach",
-                   "the graph is launched as it is, though %zu of its nodes %s chosen: %s", places->chosen,
+    bg__report_add(report, "not-split", BG_NOTE, NULL, NULL, "check the graph with breakgraph check --attach",
+                   "the graph is not split, though %zu of its nodes %s chosen: %s", places->chosen,
                    places->chosen == 1 ? "is" : "are", why);
 }
 
@@ -197,7 +197,7 @@ bg_status bg__chosen_places_find(bg__chosen_places *p, const bg__tracked_graph *
             continue;
         p->chosen++;
         if (list[i].why == NULL && is_coresident(&p->ties, i))
-            list[i].why = "nothing orders it and another kernel of NCCL, and one may wait for the other";
+            list[i].why = "another NCCL kernel is not ordered with it, and one may wait for the other";
         if (list[i].why != NULL)
             add_kept_node(kept_list, list[i].why, node->call);
         p->outside[i] = list[i].why == NULL;

@@ -121,8 +121,8 @@ static bg_status split_at_places(bg__split_graph *cuts, const bg__tracked_graph 
     if (possible)
         BG__TRY(add_all_stages(cuts, a->source, layout, &stages));
     else
-        bg__chosen_places_report_whole(
-            places, report, "kernels of NCCL that may wait for each other would be before and behind one of them");
+        bg__chosen_places_report_whole(places, report,
+                                       "a chosen node would separate NCCL kernels that may wait for each other");
 done:
     bg__stages_free(&stages);
     return status;

@@ -246,11 +246,13 @@ static void report_inputs(const bg__graph_inputs *v, const char *graph)
         append_writer(l, i);
     }
     report_list(&refreshed, v, graph, "others write these inputs before each",
-                "look whether one is missing that each batch or step changes");
-    report_list(&kept, v, graph, "others do not write these inputs before each",
-                "write what another batch or step changes before each launch; weights and caches stay as they are");
+                "check that no input is missing that each batch or step changes");
+    report_list(
+        &kept, v, graph, "others do not write these inputs before each",
+        "before each launch, write the inputs that change with the batch or step; weights and caches need no write");
     report_list(&carried, v, graph, "these are carried from launch to launch",
-                "set what each launch shall begin with, such as flags and counters, before it or in the graph");
+                "set the values that each launch must start with, such as flags and counters, before the launch or in "
+                "the graph");
 }
 
 static void report_lost_results(const bg__graph_inputs *v, const char *graph)
@@ -265,7 +267,7 @@ static void report_lost_results(const bg__graph_inputs *v, const char *graph)
         if (lost.count <= LISTED_MAX)
             append_text(&lost, ", before %lu", i->lost);
     }
-    report_list(&lost, v, graph, "these results were written over before anything was seen to read them",
+    report_list(&lost, v, graph, "these results were overwritten, and no read of them was seen before",
                 "copy a result that is still needed before the next launch (in PyTorch: clone)");
 }
 

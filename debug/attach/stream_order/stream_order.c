@@ -32,7 +32,7 @@ bool bg__stream_order_is_active(void)
 static void stop_recording_locked(const char *why)
 {
     if (!stream_order.stopped)
-        bg__process_report_add_unchecked("order", "the work around graphs", why);
+        bg__process_report_add_unchecked("order", "work outside of graphs", why);
     stream_order.stopped = true;
 }
 
@@ -56,7 +56,7 @@ static void add_history_ranges_locked(const bg__graph_uses *uses)
     for (size_t i = 0; i < uses->count && kept; i++)
         kept = bg__history_add_range(uses->list[i].begin, uses->list[i].end, uses->list[i].rest);
     if (!kept || !bg__history_sort())
-        stop_recording_locked("there is no room for all the memory that graphs use");
+        stop_recording_locked("out of host memory, or the graphs use too many addresses");
 }
 
 bg_status bg__stream_order_add_graph(const bg_graph *graph, const bg__allocations *addresses, bg__graph_uses **result)
@@ -177,7 +177,7 @@ static void record_launch_locked(bg__graph_uses *uses, CUstream stream)
     bg__graph_inputs_record_launch(uses->inventory, uses->id);
     apply_waits_locked(uses, stream);
     if (!bg__clocks_add_work(stream, &work)) {
-        stop_recording_locked("the program has too many streams at a time");
+        stop_recording_locked("the program uses more than 64 streams at a time");
         return;
     }
     for (size_t i = 0; i < uses->count && !bg__clocks_is_order_unknown(work); i++) {
@@ -237,7 +237,7 @@ void bg__stream_order_record_work(const bg__driver_call *call, const char *name,
     bg__outside_work_read(&launched, call, name);
     apply_implicit_waits_locked(launched.implicit_order, stream);
     if (!bg__clocks_add_work(stream, &work))
-        stop_recording_locked("the program has too many streams at a time");
+        stop_recording_locked("the program uses more than 64 streams at a time");
     else if (!bg__clocks_is_order_unknown(work))
         record_uses_locked(&launched, &work, stream);
     if (launched.implicit_order.signals_host)

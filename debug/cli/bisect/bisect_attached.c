@@ -49,7 +49,7 @@ static cli_status end_unchanged(cli_bisection *b)
     return cli_bisect_set_sentence(
         b, CLI_STAYS,
         "the fault remains with all nodes%s launched outside of their graphs, one after the other: the "
-        "values or addresses that the graphs hold are wrong, not the order of their nodes; or it is in "
+        "values or addresses in the graphs are wrong, not the order of their nodes; or the fault is in "
         "no graph",
         but);
 }
@@ -253,8 +253,8 @@ static cli_status reject_ordered(cli_bisection *b)
             continue;
         return cli_bisect_set_sentence(
             b, CLI_NONDETERMINISTIC,
-            "no culprit can be named: the fault vanishes with %s outside of the graph, which waits "
-            "there for all that it could come too early for; so the order of other nodes decides: a "
+            "no culprit can be named: the fault vanishes with %s outside of the graph, but the graph "
+            "already orders it after the nodes that it must follow; so the order of other nodes decides: a "
             "race, or sums by atomics, which may have any order. breakgraph check --attach "
             "--what=orders names nodes whose order changes the result, and tells the two apart",
             cli_json_text(call, "name"));

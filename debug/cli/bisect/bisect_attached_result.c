@@ -106,13 +106,13 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     bool same;
 
     if (behind == NULL && strcmp(cli_json_text(call, "op"), "child graph") == 0) {
-        puts(
-            "    nodes of the child graph, one after the other, do something else than in the graph: look at them with "
-            "breakgraph check --attach --what=orders");
+        puts("    the nodes of the child graph, launched one after the other, give another result: look at them with "
+             "breakgraph check --attach --what=orders");
         return;
     }
     if (behind == NULL) {
-        puts("    no node before it has to do with it: a launch does something else than the graph does, or it comes "
+        puts("    no earlier node is involved: launched by itself it gives another result than in the graph, or it "
+             "comes "
              "too early in the graph for more than one node");
         return;
     }
@@ -120,13 +120,13 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     same = strcmp(cli_json_text(partner, "graph"), cli_json_text(call, "graph")) == 0;
     fputs(same && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first"))
               ? "    it must not run at the same time as "
-              : "    it must come behind ",
+              : "    it must run after ",
           stdout);
     print_node(partner);
     fputc('\n', stdout);
     print_stack(partner);
     if (!same)
-        puts("    they are in two graphs: the program must order the launches of these");
+        puts("    they are in two graphs: the program must order the launches of the two graphs");
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")))
         puts("    the graph has a path between them: look for a programmatic dependency, with which a kernel begins "
              "before the one before it has ended");

@@ -203,7 +203,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
                 CLI_HANGS, "launches are not followed with --what=%s: leave it out to see which graph hangs", kinds);
         if (ended == CLI_HANGS && gathered.processes == 0 && !c->attached)
             (void)cli_print_message(
-                CLI_HANGS, "it does not use libbreakgraph: with --attach the graph in which it hangs is named");
+                CLI_HANGS, "the program does not use libbreakgraph: --attach names the graph in which it hangs");
         c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
         c->hung = ended == CLI_HANGS && gathered.graphs > 0;
         /* What an earlier start has printed or found is not printed again. */
@@ -252,7 +252,9 @@ static cli_status check_all(checks *c, const cli_observation *o)
     for (int i = 0; c->attached && i < c->count; i++)
         if (strcmp(c->kinds[i], "replay") != 0 && is_given_by_flag(c->arguments, c->kinds[i]) &&
             !covers_all_graphs(c, c->kinds[i]))
-            return cli_print_message(CLI_UNJUDGED, "%s could not look at all graphs of '%s'", c->kinds[i], o->argv[0]);
+            return cli_print_message(CLI_UNJUDGED,
+                                     "%s did not cover every graph of '%s'; the lines 'not looked at' say why",
+                                     c->kinds[i], o->argv[0]);
     return CLI_OK;
 }
 
@@ -294,7 +296,7 @@ static void print_summary(const checks *c)
     cli_recapture_print(&c->recapture, stdout);
     join_kinds(c, c->starts, STARTS, rest);
     if (rest[0] != '\0')
-        printf("not looked at: %s: it needs another start, and an earlier one ended too early\n", rest);
+        printf("not looked at: %s: it needs another start of the program, and an earlier start failed\n", rest);
     print_next(c);
 }
 
@@ -351,14 +353,15 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "graph looks for races, leaks and bad addresses in each graph after its capture, replay at its addresses before "
+    "graph looks for races, leaks and bad addresses in each graph after its capture; replay checks its addresses "
+    "before "
     "each "
     "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory, "
     "padding a padded batch with other values in the rows beyond it. "
     "The program is started once for graph and replay, which only look, and once for the others, which run the "
     "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
     "With --attach each check starts it on its own, and recapture two or three times: it compares what the graphs "
-    "hold; padding needs a program that tells its rows (bg_attach_rows). "
+    "hold; padding needs a program that calls bg_attach_rows. "
     "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second start is made "
     "also after a crash. The last lines tell what was "
     "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "
@@ -367,7 +370,7 @@ static const char more[] =
 const cli_command cli_check = {
     .name = "check",
     .arguments = "-- PROGRAM ARG...",
-    .text = "find wrong addresses and values in graphs",
+    .text = "find what makes graphs wrong: order, addresses, values",
     .more = more,
     .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_check,

@@ -388,7 +388,7 @@ static cli_status write_outputs(bg_report *all, const cli_arguments *arguments)
     const char *check = getenv("BG_CHECK");
     bool unchecked = cli_given_value(arguments, "--attach") != NULL &&
                      (check == NULL || check[0] == '\0' || strcmp(check, "off") == 0);
-    const char *beside = unchecked ? "; nothing was checked (-e BG_CHECK=replay checks)" : "";
+    const char *beside = unchecked ? "; nothing was checked (to check, add -e BG_CHECK=replay)" : "";
     cli_status proposed = propose_schedules(all, arguments), status = CLI_OK;
 
     if (text == NULL && json == NULL && html == NULL)

@@ -231,7 +231,7 @@ static cli_status check_tools(void)
         return CLI_OK;
     return cli_print_message(
         CLI_USAGE,
-        "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: replays are not those that "
+        "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: there are no replays that "
         "--shadow compares; give one",
         debug);
 }
@@ -329,7 +329,7 @@ static const char more[] =
 const cli_command cli_run = {
     .name = "run",
     .arguments = "-- PROGRAM ARG...",
-    .text = "start a program with the library's variables set, or with its graphs split",
+    .text = "start a program with the library's variables set, or with nodes launched outside of its graphs",
     .more = more,
     .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_program,

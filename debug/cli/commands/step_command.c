@@ -112,10 +112,10 @@ static const cli_flag flags[] = {
     {"--stop", "CALL", NULL, NULL,
      "stop replays after this op call (rope#3), or after the node, eager call, copy or event of this index, from 0"},
     {"--from", "CALL", NULL, NULL,
-     "step the first replay from this op call (rope#3), or this index, on; what is before runs as in a replay"},
+     "step the first replay from this op call (rope#3) or index on; all before it runs without stepping"},
     {"--dump", "DIR", NULL, NULL,
      "write tensors of op calls (with --attach: what nodes wrote) at the first replay into this directory, as .npy; "
-     "a dump that was stopped goes on"},
+     "continues a dump that was interrupted"},
     {"--graphs", .variable = "BG_STEP_GRAPHS"},
     {"--replays", .variable = "BG_STEP_REPLAYS"},
     {"--timeout", "SECONDS", NULL, NULL,

@@ -179,7 +179,7 @@ const cli_command cli_doctor = {
     .name = "doctor",
     .arguments = "[-- PROGRAM]",
     .text = "check what this machine has and what works; exit status 1 if something is wrong",
-    .more = "PROGRAM is not started: its file says whether --attach can look at it.",
+    .more = "PROGRAM is not started: its file shows whether --attach works with it.",
     .flags = {flags},
     .run = run_doctor,
 };

@@ -26,7 +26,8 @@ static const char *const library_folders[] = {"attach", "../lib/breakgraph", "..
 
 const cli_flag cli_attach_flags[] = {
     {"--attach", "preload|audit", "preload", NULL,
-     "look at a program that does not use libbreakgraph, by a library that stands in front of its CUDA driver; audit: "
+     "attach to a program that does not use libbreakgraph, by a preloaded library between it and the CUDA driver; "
+     "audit: "
      "also where the program opens the driver by its path"},
     {0},
 };

@@ -206,13 +206,13 @@ static void print_attached(const cli_gathered *gathered, const char *kind, FILE 
         if (check != NULL)
             print_recaptured(check, out);
     } else if (check != NULL && strcmp(kind, "inputs") == 0 && gathered->unended > 0) {
-        fputs("not looked at: inputs, which are told when a process ends by exit(): one did not\n", out);
+        fputs("not looked at: inputs: they are reported when a process ends by exit(), and one did not\n", out);
     } else if (check != NULL) {
         print_count("looked at: ", cli_json_number(check, "graphs"), "graph", "", out);
         print_count(", ", cli_json_number(check, "nodes"), "node", "", out);
         fprintf(out, " (%s)\n", kind);
     } else if (cli_coverage_why_not(gathered, kind) == NULL) {
-        fprintf(out, "not looked at: %s: the program launched no graph that could be\n", kind);
+        fprintf(out, "not looked at: %s: the program launched no graph that this check covers\n", kind);
     }
 }
 
@@ -288,7 +288,7 @@ void cli_coverage_print(const cli_gathered *gathered, const char *const *kinds, 
         } else if (replay && gathered->unended > 0) /* replays are counted at the end */
             fputs("not known: how many replays were compared: the program did not end by exit\n", out);
         else
-            fprintf(out, "not looked at: %s: the program came to no %s that this check looks at\n", kinds[i],
+            fprintf(out, "not looked at: %s: the program made no %s that this check covers\n", kinds[i],
                     replay || step ? "replay" : "capture");
     }
 }

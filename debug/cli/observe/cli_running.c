@@ -92,13 +92,13 @@ static bool report_open_capture(const ended_program *e, const cJSON *row)
     if (cli_json_number(row, "begun_line") > 0)
         snprintf(line, sizeof line, ":%.0f", cli_json_number(row, "begun_line"));
     snprintf(message, sizeof message,
-             "the program ended in the capture that began at %s%s, %.1f s after this, the last of %.0f launches in it: "
+             "the program ended inside the capture that began at %s%s, %.1f s after the last of its %.0f launches: "
              "captured work does not run before the graph is launched, and a host that waits for it in the capture "
              "waits for ever",
              cli_json_text(row, "begun"), line, e->now - cli_json_number(row, "began"), cli_json_number(row, "count"));
     return add_finding(
         e, row, "capture-not-ended", message,
-        "wait for flags, events and results of what was captured after the capture's end and the launch");
+        "end the capture and launch the graph before you wait for flags, events or results of captured work");
 }
 
 static bool is_same_hang(const cJSON *finding, const cJSON *row)
@@ -183,9 +183,10 @@ static bool report_row(const ended_program *e, const cJSON *row)
     snprintf(message, sizeof message,
              "this host function of %s had not ended when the program did, %.1f s after it began: %s",
              cli_json_text(row, "graph"), lasted, what);
-    return add_finding(e, row, "host-function", message,
-                       "if it waits for a lock that a thread holds which waits for the graph, that is a deadlock: let "
-                       "go of the lock before calls that launch or wait, such as cudaStreamSynchronize");
+    return add_finding(
+        e, row, "host-function", message,
+        "if it waits for a lock that is held by a thread which waits for the graph, that is a deadlock: let "
+        "go of the lock before calls that launch or wait, such as cudaStreamSynchronize");
 }
 
 static cli_status read_running_file(void *user, const char *path)

@@ -222,7 +222,7 @@ cli_status cli_gathered_check_replays(const cli_gathered *gathered, const char *
     if (gathered->replays == 0 && unstepped != NULL)
         return cli_print_message(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: %s", program, unstepped);
     if (gathered->replays == 0)
-        return cli_print_message(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to look at",
+        return cli_print_message(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to check",
                                  program);
     return CLI_OK;
 }

@@ -22,7 +22,7 @@
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
     X(CLI_NONDETERMINISTIC, 12, "the result varies: from run to run, or with the order of work")                       \
     X(CLI_STAYS, 13,                                                                                                   \
-      "the fault stays with every op eager, or with all nodes outside of their graphs: it is not in a captured op "    \
+      "the fault remains with every op eager, or with all nodes outside of their graphs: it is not in a captured op "  \
       "call, or not in the order of nodes")                                                                            \
     X(CLI_UNJUDGED, 14,                                                                                                \
       "nothing can be judged: no graph to check, replays not compared, status 125, or a crash where a culprit is "     \

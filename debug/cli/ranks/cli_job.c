@@ -75,7 +75,8 @@ static cli_status check_devices(int count)
 {
     device_count found = {0};
     if (!count_devices(&found))
-        return cli_print_message(CLI_FAILED, "the process that counts devices gave no answer: %s", strerror(errno));
+        return cli_print_message(CLI_FAILED, "devices cannot be counted: the child process gave no answer: %s",
+                                 strerror(errno));
     if (found.error != cudaSuccess)
         return cli_print_message(
             CLI_USAGE, "--ranks=%d needs %d device%s, and there is none (%s); --oversubscribe starts the ranks anyway",

@@ -13,17 +13,18 @@
 #include "node_values.h"
 
 #define FLOW_ADVICE                                                                                                    \
-    "decide on the device; or capture one graph for each case, and choose before each launch: if that is done here, "  \
+    "decide on the device, or capture one graph for each case and choose before each launch; if the program does "     \
+    "that, "                                                                                                           \
     "all is well"
 #define VALUE_ADVICE                                                                                                   \
     "keep the value in device memory that the kernel reads (in PyTorch: a tensor, not a number of Python), or set "    \
-    "the node's parameters before each launch; if there is a graph for each value, all is well"
+    "the node's parameters before each launch; if the program has a graph for each value, nothing is wrong"
 #define POINTER_ADVICE                                                                                                 \
     "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"
 #define EVENT_ADVICE                                                                                                   \
     "record and wait for one event in all captures; or capture one graph for each case, and choose before each launch"
 /* Says that the pair is a guess: one graph may be another thread's. */
-#define GUESSED "; of the graphs that threads make there, the two that hold most alike are compared"
+#define GUESSED "; several threads make such graphs, and the two with the most values in common were compared"
 #define CHANCE_ADVICE                                                                                                  \
     "if it is meant to change from launch to launch, keep it in device memory that the kernel reads, or set the "      \
     "node's parameters before each launch"
@@ -139,9 +140,10 @@ static bool is_note(const cli_value_difference *d, bool chance)
 static const char *describe_consequence(const pair_comparison *c, const cli_value_difference *d, bool chance)
 {
     if (d->threads)
-        return "; several threads make such memory there, and which of them is which is not certain";
+        return "; several threads make such memory there, and it is not certain which is which";
     if (d->sure == 0 && d->pointer)
-        return "; an allocator gives out that memory, and may have put the same block elsewhere, or it is no address";
+        return "; the memory is an allocator's, which may have placed the same block elsewhere, or the value is no "
+               "address";
     if (d->event)
         return chance ? "; threads may have made them in another order" : "; each replay uses the event of the capture";
     if (is_note(d, chance))
@@ -413,7 +415,7 @@ bool cli_runs_compare(cli_run_comparison *all)
             continue;
         h = &all->runs[1]->graphs[g->pair];
         if (g->nodes == NULL || h->nodes == NULL)
-            good = add_not_compared(all, g, "what it holds could not be read");
+            good = add_not_compared(all, g, "its nodes could not be read");
         else
             good = compare_pair(all, g, h);
     }

@@ -46,7 +46,8 @@ static cli_status parse_vary(cli_recapture *r, const char *given)
     r->given[1] = comma + 1;
     if (strcmp(r->given[0], r->given[1]) == 0)
         return cli_print_message(
-            CLI_USAGE, "--vary=%s: both values are the same; without --vary two runs that are alike are compared",
+            CLI_USAGE,
+            "--vary=%s: the two values are the same; give two different ones, or compare two equal runs without --vary",
             given);
     if (is_set_by_command(r->name))
         return cli_print_message(
@@ -187,9 +188,9 @@ static cli_status find_unvaried(const cli_recapture *r, const cli_observation *p
     if (status != CLI_OK)
         goto done;
     if (!has_exited(&end)) {
-        (void)cli_print_message(
-            CLI_FAILED, "the third run, %s again, failed: what differs between runs that are alike is not known",
-            r->labels[0]);
+        (void)cli_print_message(CLI_FAILED,
+                                "the third run, %s again, failed: it is not known what differs between equal runs",
+                                r->labels[0]);
         cli_observed_show(plan);
         goto done;
     }
@@ -230,7 +231,7 @@ static void record_incomplete(cJSON *not_compared)
     cJSON *row = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(row, "check", "recapture");
     (void)cJSON_AddStringToObject(row, "graph", "a process");
-    (void)cJSON_AddStringToObject(row, "why", "not all that its graphs hold was written");
+    (void)cJSON_AddStringToObject(row, "why", "the values of its graphs were not written completely");
     (void)cJSON_AddItemToArray(not_compared, row);
 }
 

@@ -72,7 +72,7 @@ static void print_padding(const cJSON *row, FILE *out)
     fprintf(out, "    padding: %.0f of the %.0f rows that graphs computed, %.1f %%", padding, rows,
             percent_of(padding, rows));
     if (ranks > 0)
-        fprintf(out, "; %.0f of them up to the batches of other ranks, which no schedule saves", ranks);
+        fprintf(out, "; %.0f of them pad to the batches of other ranks, which no schedule avoids", ranks);
     fputs("\n", out);
 }
 
@@ -330,7 +330,7 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
 static void print_invalid_row(const cJSON *row, FILE *out)
 {
     bg__print_escaped(out, bg__json_string(row, "name"));
-    fputs(": not shown, since it has numbers that breakgraph does not write: below 0, or above 2^53\n", out);
+    fputs(": not shown: it has numbers below 0 or above 2^53, which breakgraph does not write\n", out);
 }
 
 static void print_runner(const cJSON *rows, const cJSON *row, FILE *out)

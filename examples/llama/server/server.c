@@ -175,8 +175,9 @@ bg_status llama_server_run(const llama_traffic *traffic, const llama_server_limi
     bg_status status;
     memset(result, 0, sizeof *result);
     if (limits->slots < 1 || limits->rows < limits->slots)
-        return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "llama_server_run", "slots or rows is out of range",
-                                 "give at least one slot, and a row for each");
+        return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "llama_server_run",
+                                 "slots is less than 1, or rows is less than slots",
+                                 "give at least one slot, and at least one row per slot");
     status = serve(&s, run, user);
     free(s.texts);
     free(s.token);

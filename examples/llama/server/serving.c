@@ -49,7 +49,7 @@ static bg_status sort_times(mode_result *s, const llama_traffic *traffic)
     s->first = calloc((size_t)traffic->count, sizeof *s->first);
     s->whole = calloc((size_t)traffic->count, sizeof *s->whole);
     if (!s->first || !s->whole)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_serving", "out of host memory",
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_serving_benchmark", "out of host memory",
                                  "ask for fewer requests");
     for (int i = 0; i < traffic->count; i++) {
         s->first[i] = s->result.list[i].first - traffic->list[i].at;
@@ -121,7 +121,7 @@ static void print_mode_result(const mode_result *s, const mode_result *than, FIL
     fprintf(out, "  %d batches of %.1f rows on average, %llu by a graph with %llu padding rows\n", r->batches,
             (double)r->rows / r->batches, (unsigned long long)s->graphs, (unsigned long long)s->padding);
     if (than != s)
-        fprintf(out, "  texts as in mode %s: %d of %d\n", llama_mode_name(than->mode), count_equal(r, &than->result),
+        fprintf(out, "  texts equal to mode %s: %d of %d\n", llama_mode_name(than->mode), count_equal(r, &than->result),
                 r->count);
     fprintf(out, "  milliseconds               p50       p90       p99\n");
     print_times("to the first token", s->first, r->count, out);
@@ -153,7 +153,7 @@ static void print_results(const mode_result *list, int count, FILE *out)
         print_mode_result(&list[i], &list[0], out);
         most = slowest > most ? slowest : most;
     }
-    fprintf(out, "\nrequests by the time that they took, up to\n");
+    fprintf(out, "\nrequests by latency, up to\n");
     for (int i = 0; i < count; i++)
         print_histogram(&list[i], most > 0 ? most : 1, out);
 }

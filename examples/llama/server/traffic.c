@@ -17,7 +17,7 @@ static bg_status make_arrival(llama_arrival *arrival, uint64_t *state, const lla
     arrival->tokens = 1 + llama_random_below(state, o->most_tokens);
     arrival->prompt = malloc((size_t)arrival->prompt_count * sizeof *arrival->prompt);
     if (!arrival->prompt)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_traffic_make", "out of host memory",
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_traffic_create", "out of host memory",
                                  "ask for fewer requests");
     for (int i = 0; i < arrival->prompt_count; i++)
         arrival->prompt[i] = llama_random_below(state, o->vocabulary);
@@ -31,7 +31,7 @@ bg_status llama_traffic_create(llama_traffic *traffic, const llama_traffic_optio
     memset(traffic, 0, sizeof *traffic);
     traffic->list = calloc((size_t)o->count, sizeof *traffic->list);
     if (!traffic->list)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_traffic_make", "out of host memory",
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_traffic_create", "out of host memory",
                                  "ask for fewer requests");
     traffic->count = o->count;
     for (int i = 0; i < o->count; i++) {

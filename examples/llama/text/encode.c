@@ -149,7 +149,7 @@ int tokenizer_encode(const tokenizer *t, const char *text, size_t length, int **
     *tokens = NULL;
     *count = 0;
     if (length > INT32_MAX / 4)
-        return tokenizer_fail(error, "the text has %zu bytes, more than the tokenizer takes", length);
+        return tokenizer_fail(error, "the text has %zu bytes, too many for the tokenizer; shorten it", length);
     e.tokens = malloc((length + 1) * sizeof *e.tokens); /* no token is shorter than a byte; one may begin the text */
     e.symbols = malloc((length + 1) * sizeof *e.symbols);
     e.heap = malloc((3 * length + 1) * sizeof *e.heap); /* each byte adds one candidate, each merge at most two */

@@ -8,7 +8,7 @@ static int read_numbers(int vocabulary, const char *text, int **tokens, int *cou
     const char *at = text;
     *tokens = malloc((strlen(text) / 2 + 1) * sizeof **tokens); /* a number and a space take two bytes at least */
     if (!*tokens) {
-        snprintf(error, GGUF_ERROR_SIZE, "no memory for the prompt");
+        snprintf(error, GGUF_ERROR_SIZE, "out of host memory for the prompt; shorten it");
         return -1;
     }
     while (*(at += strspn(at, " \t\n"))) {

@@ -19,7 +19,7 @@ int tokenizer_fail(char *error, const char *format, ...)
 
 int tokenizer_no_memory(char *error)
 {
-    return tokenizer_fail(error, "no memory for the tokenizer");
+    return tokenizer_fail(error, "out of host memory for the tokenizer; free some memory");
 }
 
 /* ---- the byte alphabet -------------------------------------------------------------------------- */
@@ -247,9 +247,9 @@ static int read_tokenizer_model(tokenizer *t, const gguf *file, char *error)
     if (gguf_get_string(file, "tokenizer.ggml.model", &model, error))
         return -1;
     if (!string_equals(model, "gpt2"))
-        return tokenizer_fail(error,
-                              "%s: the key tokenizer.ggml.model is \"%.*s\"; supported is \"gpt2\", byte-level BPE",
-                              gguf_name(file), (int)(model.length > 64 ? 64 : model.length), model.text);
+        return tokenizer_fail(
+            error, "%s: the key tokenizer.ggml.model is \"%.*s\"; only \"gpt2\" (byte-level BPE) is supported",
+            gguf_name(file), (int)(model.length > 64 ? 64 : model.length), model.text);
     if (gguf_get_string(file, "tokenizer.ggml.pre", &pre, error))
         return -1;
     t->digits_alone = string_equals(pre, "smollm") || string_equals(pre, "starcoder");

@@ -141,7 +141,7 @@ static int read_keys(cursor *c, gguf *file)
     qsort(file->keys, file->key_count, sizeof *file->keys, gguf_compare_keys);
     for (size_t i = 1; i < file->key_count; i++)
         if (gguf_compare_keys(&file->keys[i - 1], &file->keys[i]) == 0)
-            return gguf_fail(c->error, "%s: the key %.*s is there twice: " FILE_IS_CORRUPT, file->name,
+            return gguf_fail(c->error, "%s: the key %.*s occurs twice: " FILE_IS_CORRUPT, file->name,
                              (int)file->keys[i].name.length, file->keys[i].name.text);
     return 0;
 }
@@ -230,7 +230,8 @@ static int read_tensors(cursor *c, gguf *file)
     size_t alignment = 32, start;
     int result = -1;
     if (!offsets) {
-        gguf_set_error(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
+        gguf_set_error(c->error, "%s: out of host memory for %zu tensors; free some memory", file->name,
+                       file->tensor_count);
         goto done;
     }
     for (size_t i = 0; i < file->tensor_count; i++)
@@ -252,7 +253,7 @@ static int read_tensors(cursor *c, gguf *file)
     qsort(file->tensors, file->tensor_count, sizeof *file->tensors, compare_tensors);
     for (size_t i = 1; i < file->tensor_count; i++)
         if (compare_tensors(&file->tensors[i - 1], &file->tensors[i]) == 0) {
-            fail_tensor(c, &file->tensors[i], "there are two of that name");
+            fail_tensor(c, &file->tensors[i], "another tensor has the same name");
             goto done;
         }
     result = 0;
@@ -332,8 +333,8 @@ static int read_file(gguf *file, char *error)
     file->keys = calloc(file->key_count ? file->key_count : 1, sizeof *file->keys);
     file->tensors = calloc(file->tensor_count ? file->tensor_count : 1, sizeof *file->tensors);
     if (!file->keys || !file->tensors)
-        return gguf_fail(error, "%s: no memory for %zu keys and %zu tensors", file->name, file->key_count,
-                         file->tensor_count);
+        return gguf_fail(error, "%s: out of host memory for %zu keys and %zu tensors; free some memory", file->name,
+                         file->key_count, file->tensor_count);
     return read_keys(&c, file) || read_tensors(&c, file) ? -1 : 0;
 }
 
@@ -371,7 +372,7 @@ static int map_file(gguf *file, int descriptor, char *error)
     if (!S_ISREG(status.st_mode))
         return gguf_fail(error, "%s: this is not a regular file", file->name);
     if (status.st_size < HEADER_BYTES)
-        return gguf_fail(error, "%s: the file has %lld bytes, and a GGUF header alone has %d: " FILE_IS_CORRUPT,
+        return gguf_fail(error, "%s: the file has %lld bytes, less than a GGUF header of %d bytes: " FILE_IS_CORRUPT,
                          file->name, (long long)status.st_size, HEADER_BYTES);
     file->size = (size_t)status.st_size;
     file->mapping = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);

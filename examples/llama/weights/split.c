@@ -26,7 +26,7 @@ static bg_status check_split(const llama_config *c, int rank, int ranks)
     int most = c->heads < c->hidden ? c->heads : c->hidden;
     char what[128];
     if (rank < 0 || rank >= ranks)
-        return fail_invalid("there is no such rank", "give ranks from 0 to their number - 1");
+        return fail_invalid("rank is negative, or not less than ranks", "give a rank from 0 to ranks - 1");
     if (c->kv_heads < 1 || c->heads % c->kv_heads != 0)
         return fail_invalid("the query heads are not a multiple of the key heads", "give the shape of a whole model");
     snprintf(what, sizeof what, "%d ranks cannot share %d query heads and %d hidden units", ranks, c->heads, c->hidden);

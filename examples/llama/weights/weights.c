@@ -56,7 +56,7 @@ static void get_layer_specs(const llama_config *c, llama_layer_weights *l, tenso
 
 static int fail_out_of_memory(char *error)
 {
-    snprintf(error, GGUF_ERROR_SIZE, "no memory for the model's weights");
+    snprintf(error, GGUF_ERROR_SIZE, "out of host memory for the model's weights; free some memory");
     return -1;
 }
 

@@ -96,7 +96,7 @@ static bool report_unusable_library(const char *what, const char *which)
     fprintf(
         stderr,
         "hostcuda: HOSTCUDA_THROUGH_DRIVER=1: libcuda.so.1 %s%s; link the program with libhostcuda.so, and preload a "
-        "libcuda.so.1 that calls this file (breakgraph --attach: that of the same installation)\n",
+        "libcuda.so.1 that calls this file (for breakgraph --attach, use the one of the same installation)\n",
         what, which);
     return false;
 }
@@ -128,7 +128,7 @@ static bool leads_to_this_host_device(void)
     if (error)
         return report_unusable_library("fails in cuInit", "");
     return forward.arrived ||
-           report_unusable_library("leads to another driver than the program's own host device: ", own_file());
+           report_unusable_library("calls a host device other than the program's own, which is in ", own_file());
 }
 
 static bool open_library(void)

@@ -24,7 +24,7 @@ static void warn_of_fault_rule(const char *text, const char *part, size_t length
     fprintf(
         stderr,
         "hostcuda: fault \"%.*s\" of \"%s\": %s; write NAME@N=CODE (call N of NAME, or of *, returns CODE) or "
-        "NAME@N~CODE (the device fails at the next wait after that call), separated by commas; tools:NAME is a call "
+        "NAME@N~CODE (the device fails at the next wait after that call), separated by commas; tools:NAME counts calls "
         "by breakgraph's tools\n",
         (int)length, part, text, wrong);
 }
@@ -38,7 +38,7 @@ static bool set_rules(const char *text)
     for (size_t count = 0; *text; count++) {
         size_t length = strcspn(part, ",");
         const char *wrong = count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length)
-                                              : "it is the 65th fault; at most 64 are allowed";
+                                              : "there are more than 64 faults";
         if (wrong) {
             warn_of_fault_rule(text, part, length, wrong);
             return false;

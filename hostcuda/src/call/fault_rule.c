@@ -108,7 +108,7 @@ static const char *read_fault_name(struct hc_fault_rule *rule, const char *text,
     }
     if (!copy_text(rule->name, sizeof rule->name, text, length) ||
         (!begins_with(rule->name, "cu") && !begins_with(rule->name, "nccl")))
-        return "the name before @ is neither a function of CUDA, cuBLAS or NCCL nor *";
+        return "the name before @ must be a function of CUDA, cuBLAS or NCCL, or *";
     use_linked_name(rule->name);
     return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
 }
@@ -136,12 +136,12 @@ const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, con
     const char *sign = at ? at + strcspn(at, "=~,") : end;
     *rule = (struct hc_fault_rule){.nth = 0, .tools = tools};
     if (!at || sign >= end)
-        return at ? "there is no = or ~ with a code" : "there is no @ with a number";
+        return at ? "=CODE or ~CODE is missing" : "@N, the number of the call, is missing";
     rule->later = *sign == '~';
     const char *wrong = read_fault_name(rule, text, (size_t)(at - text));
     if (wrong)
         return wrong;
     if (!hc_number_read(at + 1, sign, COUNT_MAX, &rule->nth) || !rule->nth)
-        return "the part after @ is not a number of 1 or more";
+        return "the number behind @ must be 1 or more";
     return read_code(rule, sign + 1, end);
 }

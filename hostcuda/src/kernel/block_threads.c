@@ -75,8 +75,8 @@ static __attribute__((noinline)) void report_deadlock(const struct hc_runner *ru
     }
     fprintf(
         stderr,
-        "hostcuda: kernel %s: block (%u,%u,%u) waits for ever: %u threads at __syncthreads, %u at a warp operation, "
-        "%u exited; the first thread that waits is %u\n",
+        "hostcuda: kernel %s: deadlock in block (%u,%u,%u): %u threads wait at __syncthreads, %u at a warp operation, "
+        "%u have exited; the first waiting thread is %u\n",
         runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, runner->exited,
         first);
 }
@@ -343,10 +343,10 @@ void hostcuda_yield(void)
 {
     struct hc_runner *runner = hc_current_runner;
     if (++runner->idle_yields > IDLE_YIELDS_MAX) {
-        fprintf(
-            stderr,
-            "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on memory that no thread of the block will change\n",
-            runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
+        fprintf(stderr,
+                "hostcuda: kernel %s: block (%u,%u,%u) spins on memory that no thread of the block changes; blocks run "
+                "one after the other\n",
+                runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
         hc_runner_fail_grid(runner);
     }
     if (runner->idle_yields % IDLE_YIELDS_SOME == 0)

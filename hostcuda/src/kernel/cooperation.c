@@ -17,7 +17,8 @@ static bool divides_grid(dim3 cluster, dim3 grid)
 
 static cudaError_t refuse_cooperation(const char *what)
 {
-    fprintf(stderr, "hostcuda: %s of more than one block is not implemented\n", what);
+    fprintf(stderr, "hostcuda: %s of more than one block is not supported, since blocks run one after the other\n",
+            what);
     return cudaErrorNotSupported;
 }
 

@@ -254,7 +254,7 @@ static struct signature *read_parameter_list(const void *function, char *list, c
 const struct hostcuda_kernel_type *hc_signature_read(const void *function, char *unknown, size_t unknown_bytes)
 {
     int status = 0;
-    snprintf(unknown, unknown_bytes, "its name does not say them, or is not in the symbol table");
+    snprintf(unknown, unknown_bytes, "its name does not contain its parameters, or is not in the symbol table");
     if (PARAMETERS_SUPPORTED < 0)
         return NULL;
     char *mangled = hc_symbol_name(function);

@@ -97,7 +97,7 @@ static cudaError_t refuse_untyped(struct hc_kernel *kernel)
     char unknown[200];
     (void)hc_signature_read(kernel->function, unknown, sizeof unknown);
     fprintf(stderr,
-            "hostcuda: the parameters of kernel %s cannot be read: %s; before the first launch by its address, call "
+            "hostcuda: the parameters of kernel %s are unknown: %s; before the first launch by address, call "
             "cudaFuncGetAttributes(&attributes, kernel) with the kernel itself, without a cast\n",
             hc_kernel_name(kernel), unknown);
     return cudaErrorNotSupported;

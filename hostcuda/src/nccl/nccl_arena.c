@@ -158,12 +158,15 @@ static struct hc_arena *open_other_process(const struct name *name)
     if (descriptor < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD_BYTES) {
         if (descriptor >= 0)
             close(descriptor);
-        set_arena_error("the unique id's process %d has ended, or is not of this machine and user", name->pid);
+        set_arena_error(
+            "the process %d that made the unique id has ended, or runs on another machine or as another user",
+            name->pid);
         return NULL;
     }
     struct hc_arena *arena = make_arena(descriptor);
     if (arena && !is_named(arena, name)) {
-        set_arena_error("the unique id is no longer known to process %d that made it", name->pid);
+        set_arena_error("process %d, which made the unique id, no longer has it: all its ranks have joined already",
+                        name->pid);
         hc_arena_release(arena);
         arena = NULL;
     }
@@ -197,7 +200,8 @@ static bool map_boards(struct hc_arena *arena, int ranks)
         return set_arena_error("%d ranks are too many; the host device supports at most %d", ranks, HC_RANKS_MAX);
     if (!__atomic_compare_exchange_n(&arena->head->ranks, &before, ranks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
         before != ranks)
-        return set_arena_error("%d ranks, where another rank of this unique id said %d", ranks, before);
+        return set_arena_error("this rank passes %d ranks, but another rank of this unique id passed %d", ranks,
+                               before);
     if (arena->boards)
         return true;
     if (ftruncate(arena->descriptor, (off_t)bytes) != 0)
@@ -235,7 +239,7 @@ bool hc_arena_join(struct hc_arena *arena, int rank, int device)
     int absent = HC_RANK_ABSENT;
     if (!__atomic_compare_exchange_n(&board->state, &absent, HC_RANK_CLAIMED, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        return set_arena_error("rank %d of this unique id is taken, by process %d", rank, board->pid);
+        return set_arena_error("rank %d of this unique id is already used by process %d", rank, board->pid);
     board->pid = (int)getpid();
     board->started = hc_process_start_time(board->pid);
     board->device = device;

@@ -34,7 +34,7 @@ static ncclResult_t check_buffer(const struct ncclComm *comm, const struct hc_nc
         return hc_nccl_set_error(ncclInvalidArgument, "%s: %s %p is not aligned for %s", issue_call, name, buffer,
                                  hc_nccl_type_name(work->type));
     if (hc_block_range_overruns(buffer, bytes))
-        return hc_nccl_set_error(ncclInvalidArgument, "%s: %s needs %zu bytes, which its allocation does not have",
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: %s needs %zu bytes, but its allocation is smaller",
                                  issue_call, name, bytes);
     return ncclSuccess;
 }
@@ -68,7 +68,7 @@ static ncclResult_t check_work(const struct ncclComm *comm, const struct hc_nccl
         return hc_nccl_set_error(ncclInvalidArgument, "%s: rank %d, but there are only %d ranks", issue_call,
                                  work->root, comm->ranks);
     if (work->count > SIZE_MAX / size / (size_t)comm->ranks)
-        return hc_nccl_set_error(ncclInvalidArgument, "%s: count %zu is more than the memory can hold", issue_call,
+        return hc_nccl_set_error(ncclInvalidArgument, "%s: count %zu overflows the size in bytes", issue_call,
                                  work->count);
     ncclResult_t result = check_buffer(comm, work, true);
     return result ? result : check_buffer(comm, work, false);

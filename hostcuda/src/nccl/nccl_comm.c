@@ -105,7 +105,8 @@ ncclResult_t hc_comm_check_ready(ncclComm_t comm)
         return hc_nccl_set_error(ncclInvalidArgument, "%s", comm ? "comm is not a communicator" : "comm is NULL");
     ncclResult_t state = hc_comm_state(comm);
     if (state == ncclInProgress)
-        return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all its ranks are there");
+        return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all of its ranks have joined; "
+                                                      "wait until ncclCommGetAsyncError is not ncclInProgress");
     if (!state && comm->life != HC_COMM_OPEN)
         return hc_nccl_set_error(ncclInvalidUsage, "the communicator was finalized");
     return state;

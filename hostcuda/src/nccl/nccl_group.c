@@ -87,7 +87,7 @@ static ncclResult_t find_streams(struct issue *issues, size_t count)
         if (issues[i].stream->capture != issues[0].stream->capture)
             return hc_nccl_set_error(ncclInvalidUsage,
                                      "a communicator's calls in one group are on streams of different "
-                                     "captures, or some are captured and others are not");
+                                     "captures, or only some of them are captured");
     }
     return ncclSuccess;
 }

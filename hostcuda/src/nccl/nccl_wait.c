@@ -94,14 +94,14 @@ static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
         return;
     list_ranks(comm, on, who, sizeof who);
     if (seconds >= wait_limit()) {
-        hc_comm_fail(
-            comm, ncclRemoteError,
-            "rank %d has waited %llu s in %s for rank %s. On the host device a process runs its queued work only "
-            "while it waits for or queries a stream or event; HOSTCUDA_NCCL_TIMEOUT sets the limit",
-            comm->rank, (unsigned long long)seconds, in, who);
+        hc_comm_fail(comm, ncclRemoteError,
+                     "rank %d timed out after %llu s in %s, waiting for rank %s. On the host device, a process runs "
+                     "queued work only "
+                     "while it waits for or queries a stream or event; HOSTCUDA_NCCL_TIMEOUT sets the timeout",
+                     comm->rank, (unsigned long long)seconds, in, who);
     } else {
-        fprintf(stderr, "hostcuda: rank %d waits in %s for rank %s; it gives up after %llu s\n", comm->rank, in, who,
-                (unsigned long long)wait_limit());
+        fprintf(stderr, "hostcuda: rank %d waits in %s for rank %s; it will time out after %llu s\n", comm->rank, in,
+                who, (unsigned long long)wait_limit());
         comm->told = true;
     }
 }
@@ -140,7 +140,7 @@ ncclResult_t hc_comm_wait_for_ranks(struct ncclComm *comm)
         hc_comm_poll_wait(comm, missing_ranks(comm), "ncclCommInitRank");
         int rank = hc_comm_find_gone_rank(comm, UINT64_MAX, &why);
         if (rank >= 0 && !hc_arena_has_all_ranks(comm->arena))
-            hc_comm_fail(comm, ncclRemoteError, "rank %d %s before all ranks were there", rank, why);
+            hc_comm_fail(comm, ncclRemoteError, "rank %d %s before all ranks had joined", rank, why);
         else
             hc_run_step_or_pause();
     }

@@ -180,7 +180,8 @@ static bool run_or_wait(void)
         return true;
     }
     if (!choice.stream) {
-        fprintf(stderr, "hostcuda: internal error: queued work can never run\n");
+        fprintf(stderr, "hostcuda: internal error: queued work can never run; please report it with the program and "
+                        "HOSTCUDA_SEED\n");
         return false;
     }
     run_choice(choice);

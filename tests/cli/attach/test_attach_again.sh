@@ -41,7 +41,7 @@ same()
     done
 }
 tools=("check --what=orders" "check --what=poison" "run --shadow" "run --probe=*")
-same peer 'it reaches memory of another device, which would not be restored'
+same peer 'it accesses memory of another device, which cannot be restored'
 same variable 'its kernel count has no known parameters: what it changes, such as variables of its module'
 same pinned 'memory changed in its launch that would not be restored: pinned host memory'
 same next 'memory changed in its launch that would not be restored: .*or a block before one'

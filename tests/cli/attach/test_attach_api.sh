@@ -185,14 +185,14 @@ no name: 5
 no block: 1
   bg_attach_ledger_alloc: 0 bytes at ADDRESS are no block
 no rows: 1
-  bg_attach_rows: 0 rows of 4 bytes at ADDRESS, of which 0 are a batch's, are no rows
+  bg_attach_rows: invalid rows: 0 rows of 4 bytes at ADDRESS, of which 0 belong to the batch
 wide rows: 1
-  bg_attach_rows: 4 rows of 9223372036854775807 bytes at ADDRESS, of which 4 are a batch's, are no rows
+  bg_attach_rows: invalid rows: 4 rows of 9223372036854775807 bytes at ADDRESS, of which 4 belong to the batch
 more live: 1
-  bg_attach_rows: 4 rows of 4 bytes at ADDRESS, of which 5 are a batch's, are no rows
+  bg_attach_rows: invalid rows: 4 rows of 4 bytes at ADDRESS, of which 5 belong to the batch
 rows: 0
 other rows: 5
-  bg_attach_forget_rows: no rows are told of memory that begins at ADDRESS
+  bg_attach_forget_rows: no rows were set for memory that begins at ADDRESS
 forget rows: 0
 index: 5
   bg_attach_get_graph: there is no graph 1
@@ -335,7 +335,7 @@ TypeError: breakgraph: a name is a str that is not empty, and not ''
 no error
 ValueError: breakgraph.rows: the tensor has no rows one behind the other, its shape is (16, 32)
 ValueError: breakgraph.rows: the tensor has no rows one behind the other, its shape is (32, 32)
-Error: bg_attach_rows: 32 rows of 128 bytes at ADDRESS, of which 33 are a batch's, are no rows
+Error: bg_attach_rows: invalid rows: 32 rows of 128 bytes at ADDRESS, of which 33 belong to the batch
 TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()
 A
 for rows in interface dlpack; do

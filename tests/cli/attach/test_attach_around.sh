@@ -9,8 +9,8 @@ if [ "$DEVICE" != host ]; then
 fi
 preloaded=
 for library in profiler heap; do
-    "$CC" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden tests/cli/attach/programs/$driver_library.c \
-        -o "$work/$library.so" -ldl 2>"$work/log" || { fail attach-around "tests/cli/attach/programs/$driver_library.c does not build"; exit $bad; }
+    "$CC" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden tests/cli/attach/programs/$library.c \
+        -o "$work/$library.so" -ldl 2>"$work/log" || { fail attach-around "tests/cli/attach/programs/$library.c does not build"; exit $bad; }
     preloaded=${preloaded:+$preloaded:}$work/$library.so
 done
 build_program around || { fail attach-around "tests/cli/attach/programs/around.c does not build"; exit $bad; }

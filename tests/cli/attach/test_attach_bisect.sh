@@ -33,7 +33,7 @@ names()
     local name=$1 starts nodes good bad_by_order
     ! is_left_out "$name" || return 0
     expect "$name" 1 "^culprit graph#0/$3 \(.*\) at run_layer" bisect -- ./counted ./order "$2"
-    grep -Eq "^    it must come behind graph#0/$4 \(" "$work/log" || fail "$name" "$4 is not named"
+    grep -Eq "^    it must run after graph#0/$4 \(" "$work/log" || fail "$name" "$4 is not named"
     grep -q '^    nothing in the graph orders them: a wait is missing' "$work/log" || fail "$name" "it does not say what is missing"
     [ "$(grep -c '^        run_layers(' "$work/log")" -eq 2 ] || fail "$name" "the two stacks are not there"
     [ "$(grep -c '^culprit' "$work/log")" -eq 1 ] || fail "$name" "others are named, too"
@@ -54,21 +54,21 @@ names attach-bisect-join join 'combine#7' 'project#22'
 names attach-bisect-first first 'combine#0' 'project#1'
 names attach-bisect-last last 'combine#10' 'project#31'
 for seed in $(sized '' '1 2 3'); do
-    HOSTCUDA_SEED=$seed expect "attach-bisect-seed-$seed" 1 '^    it must come behind graph#0/project#22' bisect -- ./order join
+    HOSTCUDA_SEED=$seed expect "attach-bisect-seed-$seed" 1 '^    it must run after graph#0/project#22' bisect -- ./order join
 done
-# The rest of the branch that the culprit must come behind has no order either, where only the beginning is outside.
+# The rest of the branch that the culprit must run after has no order either, where only the beginning is outside.
 for seed in $(sized 3 '1 2 3'); do
     HOSTCUDA_SEED=$seed expect "attach-bisect-twice-$seed" 1 '^confirmed: .* good in 3 of 3' bisect -- ./order twice
     grep -q '^culprit graph#0/combine#7 ' "$work/log" || fail "attach-bisect-twice-$seed" "combine#7 is not named"
-    grep -q '^    it must come behind graph#0/project#22 ' "$work/log" || fail "attach-bisect-twice-$seed" "project#22 is not named"
+    grep -q '^    it must run after graph#0/project#22 ' "$work/log" || fail "attach-bisect-twice-$seed" "project#22 is not named"
 done
 expect attach-bisect-two 1 '^culprit graph#0/combine#9 ' bisect -- ./order joins
 grep -q '^culprit graph#0/combine#3 ' "$work/log" || fail attach-bisect-two "the first pair is not named"
-[ "$(grep -Ec '^    it must come behind graph#0/project#(10|28) ' "$work/log")" -eq 2 ] || fail attach-bisect-two "what they must come behind is not named"
+[ "$(grep -Ec '^    it must run after graph#0/project#(10|28) ' "$work/log")" -eq 2 ] || fail attach-bisect-two "what they must run after is not named"
 grep -q "^good: .*--break='graph#0/combine#3,graph#0/combine#9' " "$work/log" || fail attach-bisect-two "the line does not have both"
 
 # ---- wrong values, no fault, nothing to judge ----------------------------------------------------------------------
-stays='^breakgraph bisect: the fault remains with all nodes launched outside of their graphs.*: the values or addresses that the graphs hold are wrong, not the order'
+stays='^breakgraph bisect: the fault remains with all nodes launched outside of their graphs.*: the values or addresses in the graphs are wrong, not the order'
 expect attach-bisect-pointer 13 "$stays" bisect -- ./counted ./order pointer
 grep -q '^next: breakgraph check --attach --what=recapture .*-- ./counted ./order pointer$' "$work/log" || fail attach-bisect-pointer "it does not point to recapture"
 [ "$(wc -l <"$work/starts")" -eq 3 ] || fail attach-bisect-pointer "$(wc -l <"$work/starts") starts"
@@ -106,8 +106,8 @@ END
 # A child graph whose nodes do something else outside of it.
 judged_by inside split child 'from <= 1 && to >= 1'
 expect attach-bisect-child 1 '^culprit graph#0/child graph#0 ' bisect -- ./inside
-grep -q '^    nodes of the child graph, one after the other' "$work/log" || fail attach-bisect-child "it does not say what is inside"
-grep -q 'come behind' "$work/log" && fail attach-bisect-child "another node is blamed"
+grep -q '^    the nodes of the child graph, launched one after the other' "$work/log" || fail attach-bisect-child "it does not say what is inside"
+grep -q 'run after' "$work/log" && fail attach-bisect-child "another node is blamed"
 
 # A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other one.
 judged_by beside order 'join || true' '(from <= 31 && to >= 31) || (from == 0 && to >= 30)'

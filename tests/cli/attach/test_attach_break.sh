@@ -131,10 +131,10 @@ done
 # ---- cuts that cannot be made --------------------------------------------------------------------------------------
 splits attach-break-pageable pageable '^note \[not-split\] memcpy#0 .* stays in' --nodes
 grep -Eq "$(ran 3 4 18)" "$work/log" || fail attach-break-pageable "the others do not run outside"
-splits attach-break-event event '^note \[not-split\] event record#0: it cannot be launched outside of its graph' --nodes
-splits attach-break-memory memory '^note \[not-split\]: the graph is launched as it is, though 5 of its nodes are chosen: CUDA cannot copy' --nodes
+splits attach-break-event event '^note \[not-split\] event record#0: it stays in its graph' --nodes
+splits attach-break-memory memory '^note \[not-split\]: the graph is not split, though 5 of its nodes are chosen: CUDA cannot copy' --nodes
 splits attach-break-collective collective '^note \[not-split\] ncclDevKernel_Sum#0 at ' --nodes
-grep -q 'with 1 other chosen node: nothing' "$work/log" || fail attach-break-collective "the other one is not counted"
+grep -q 'with 1 other chosen node, since' "$work/log" || fail attach-break-collective "the other one is not counted"
 splits attach-break-before-collective collective "$(ran 1 6 6)" '--break=mix#0'
 splits attach-break-beside-collective collective "$(ran 1 6 6)" --break=turn
 "$breakgraph" run --attach --break='mix#0' -- "$split" collective >"$work/log" 2>&1

@@ -48,8 +48,8 @@ broken malloc-driver "cuMemAlloc $here cuMemAlloc_v2 \\(cudaMalloc\\) $unsupport
 legal malloc-relaxed malloc relaxed
 legal malloc-thread-local malloc local thread
 legal malloc-nowhere nowhere # it fails, and harms nobody
-broken query "cudaStreamQuery $here cuStreamQuery .* in mode relaxed: a stream that captures cannot be asked .*$capturing" query relaxed
-broken query-thread "cudaStreamQuery $here cuStreamQuery .* in mode local: a stream that captures|cudaStreamQuery $here cuStreamQuery .*a stream that captures.*$other" query local thread
+broken query "cudaStreamQuery $here cuStreamQuery .* in mode relaxed: a capturing stream cannot be queried .*$capturing" query relaxed
+broken query-thread "cudaStreamQuery $here cuStreamQuery .* in mode local: a capturing stream|cudaStreamQuery $here cuStreamQuery .*a capturing stream.*$other" query local thread
 broken device "cudaDeviceSynchronize $here cuCtxSynchronize \\(cudaDeviceSynchronize\\) .* in mode relaxed: no thread may wait for a device .*$other" device relaxed thread
 broken no-event "cudaStreamWaitEvent $here cuStreamWaitEvent .* returned cudaErrorInvalidResourceHandle and invalidated .*: a call that fails can" no-event
 broken outside "cudaStreamWaitEvent $here cuStreamWaitEvent .* returned cudaErrorStreamCaptureIsolation .* recorded outside of the capture" outside
@@ -57,7 +57,7 @@ broken host "cudaEventSynchronize $here cuEventSynchronize .* returned cudaError
 broken legacy "cudaMemcpyAsync $here cuMemcpyDtoDAsync_v2 .* returned cudaErrorStreamCaptureImplicit .* the legacy default stream" legacy
 broken default "cudaStreamBeginCapture $here cuStreamBeginCapture_v2 .* returned cudaErrorStreamCaptureUnsupported: the legacy default stream \\(stream 0\\) cannot capture" default
 broken again "cudaStreamBeginCapture $here cuStreamBeginCapture_v2 .* returned cudaErrorIllegalState: this stream is capturing already, as part of the capture" again
-broken unjoined "memset#1 $here what was launched here, into stream 0x[0-9a-f]+, is not joined at the end of the capture .*cuStreamEndCapture .* \
+broken unjoined "memset#1 $here the work launched here into stream 0x[0-9a-f]+ is not joined at the end of the capture .*cuStreamEndCapture .* \
 returned cudaErrorStreamCaptureUnjoined at main" fork
 legal joined fork-join
 broken end-fork "cudaStreamEndCapture $here cuStreamEndCapture .* returned cudaErrorStreamCaptureUnmatched .* on the stream on which it began" fork-end
@@ -76,14 +76,14 @@ grep -q '^  query cudaErrorNotReady$' "$work/log" || fail attach-not-ready "the 
 for way in other data; do
     call=cudaGraphAddEmptyNode
     [ $way = other ] || call=cudaGraphAddNode
-    expect "attach-nodes-$way" 1 "^fault \\[other-graph\\] $call at add_nodes\\+.*: $call returned cudaErrorInvalidValue, and added nothing: \
+    expect "attach-nodes-$way" 1 "^fault \\[other-graph\\] $call at add_nodes\\+.*: $call returned cudaErrorInvalidValue and added no node: \
 dependency 0 is a node of another graph, made at add_nodes\\+" check "nodes-$way"
     grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-nodes-$way" "it is not the only finding"
 done
 legal nodes-same nodes-same
 
 # A program that ends in its capture, long after it has launched something there; or at once.
-expect attach-hang 1 '^warning \[capture-not-ended\] .*at main\+0x[0-9a-f]+ in culprit: the program ended in the capture that began at main' \
+expect attach-hang 1 '^warning \[capture-not-ended\] .*at main\+0x[0-9a-f]+ in culprit: the program ended inside the capture that began at main' \
     check hang
 expect attach-exit 5 'status 3 before it had an executable graph' check exit
 ! grep -q capture-not-ended "$work/log" || fail attach-exit "a finding"

@@ -27,16 +27,16 @@ grep -q '^check replay: 1 finding' <(attached check grows) || fail attach-life-g
 for what in fewer bounded made-first; do
     expect "attach-life-$what" 0 '^check replay: 0 findings$' attached check $what
 done
-race='\[race\] memset#0 at use_memory\+.*: nothing orders memset#0'
-expect attach-life-freed-early 1 "$race before free#0, which frees the memory that it uses, at 0x.* check replay: 1 finding " attached_flat check freed-early
-expect attach-life-used-early 1 "$race behind allocation#0, which allocates the memory that it uses, .* check replay: 1 finding " attached_flat check used-early
+race='\[race\] memset#0 at use_memory\+.*:'
+expect attach-life-freed-early 1 "$race nothing orders memset#0 before free#0, which frees the memory that it uses, at 0x.* check replay: 1 finding " attached_flat check freed-early
+expect attach-life-used-early 1 "$race memset#0 is not ordered after allocation#0, which allocates the memory that it uses, .* check replay: 1 finding " attached_flat check used-early
 expect attach-life-used-in-order 0 '^check replay: 0 findings$' attached check used-in-order
-expect attach-life-cluster-lost 1 '\[attribute-lost\] add#0 at copy_kernel\+.* a cluster of 2 x 1 x 1 blocks; this one lacks it .* check replay: 1 finding ' \
+expect attach-life-cluster-lost 1 '\[attribute-lost\] add#0 at copy_kernel\+.* a cluster of 2 x 1 x 1 blocks .* check replay: 1 finding ' \
     attached_flat check cluster-lost
 for what in cluster-copied no-cluster; do
     expect "attach-life-$what" 0 '^check replay: 0 findings$' attached check $what
 done
-expect attach-life-many 0 '^graph#0 and 999 like it, which are gone: 1 node, launched 1000 times' attached report many
+expect attach-life-many 0 '^graph#0 and 999 like it, already destroyed: 1 node, launched 1000 times' attached report many
 # The list is there, although the process had no time to write it at its end.
 expect attach-life-killed 7 '^graph#0: 1 node, launched' attached report killed
 

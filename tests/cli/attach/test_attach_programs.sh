@@ -52,7 +52,7 @@ step: 0 findings"
 unset HOSTCUDA_MEMORY
 
 # How often a graph is made, and launched.
-expect attach-loops 0 '^graph#0 and 19 like it, which are gone: 1 node, launched 20 times, updated 0 times$' \
+expect attach-loops 0 '^graph#0 and 19 like it, already destroyed: 1 node, launched 20 times, updated 0 times$' \
     "$breakgraph" report --attach -- "$work/loops"
 grep -q '^    1 add; instantiated at instantiate+' "$work/log" || fail attach-loops "the place is missing"
 expect attach-loops-correct 0 '^graph#0: 1 node, launched 20 times, updated 19 times$' "$breakgraph" report --attach -- "$work/loops" correct
@@ -77,7 +77,7 @@ plant()
 wanted()
 {
     case $1 in
-        host-copy-check) echo 'pageable-copy\] memcpy#[0-9]+ at host_copy\+' ;;
+        host-copy-check) echo 'pageable-copy\] memcpy#[0-9]+ at run_host_copy_fault\+' ;;
         temporary-check* | leaked-check* | pair-check*) echo 'leak\] fill at bgk_fill\+' ;;
         nan-step) echo 'nan-origin\] fill#0 at bgk_fill\+' ;;
     esac

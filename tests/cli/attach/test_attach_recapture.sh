@@ -17,7 +17,7 @@ refused twice 'vary is given twice: .*; vary one at a time' --attach --what=reca
 for wrong in A,B=1,2 A A= A=1 =1,2 A=1,2,3 ,; do
     refused "wrong-$wrong" "vary=$wrong: write --vary=NAME=A,B" --attach --what=recapture --vary=$wrong
 done
-refused equal 'vary=A=1,1: both values are the same' --attach --what=recapture --vary=A=1,1
+refused equal 'vary=A=1,1: the two values are the same' --attach --what=recapture --vary=A=1,1
 refused own 'vary=BG_CHECK=off,replay: BG_CHECK is not a variable of the program' --attach --what=recapture --vary=BG_CHECK=off,replay
 refused own-loader 'LD_PRELOAD is not a variable of the program' --attach --what=recapture --vary=LD_PRELOAD=a,b
 
@@ -90,7 +90,7 @@ expect attach-recapture-chance-varied 1 '^warning .* with X=1, and .* with X=2, 
 unpaired()
 {
     expect "attach-recapture-$1" 14 "^not looked at: recapture of $2" recapture "--vary=$3" -- "$work/frozen" "$4"
-    grep -q "recapture could not look at all graphs of" "$work/log" || fail "attach-recapture-$1" "the reason is missing"
+    grep -q "recapture did not cover every graph of" "$work/log" || fail "attach-recapture-$1" "the reason is missing"
 }
 unpaired some 'graph#0, graph#1, graph#2: instantiate\+.* instantiates 2 with SIZES=2, and 3 with SIZES=3: which is which is not known' SIZES=2,3 sizes
 unpaired first 'graph#0: instantiate\+.* instantiates 1 with ODD=graph, and 0 with ODD=none$' ODD=graph,none odd
@@ -120,7 +120,7 @@ expect attach-recapture-wrong-third 1 '^  third breaks$' recapture --vary=SCALE=
 # A process that calls exec is the same one: its file is there already. Where none can be made, the graphs are named.
 expect attach-recapture-exec 1 '^warning \[frozen-value\] scale#0 ' recapture --vary=SCALE=0.5,0.25 -- \
     sh -c ': >"$BG_REPORT/values-$$.jsonl"; exec "$0" scalar' "$work/frozen"
-expect attach-recapture-unwritten 14 '^not looked at: recapture of graph#0: what it holds could not be written: File exists$' recapture -- \
+expect attach-recapture-unwritten 14 '^not looked at: recapture of graph#0: its values could not be written: File exists$' recapture -- \
     sh -c 'for i in "" $(seq 99); do : >"$BG_REPORT/values-$$${i:+-$i}.jsonl"; done; exec "$0" scalar' "$work/frozen"
 # Workers that start in another order are the same ones; and what all of them hold is found.
 workers='if [ $RUN = 1 ]; then "$0" scalar; SCALE=2 "$0" scalar; else SCALE=2 "$0" scalar; "$0" scalar; fi'
@@ -134,7 +134,7 @@ build_program threads || fail attach-recapture-threads "tests/cli/attach/reruns/
 threads() { local i; for i in 1 2 3; do recapture "$@" || return; done; }
 for threads in own given tasks; do
     expect "attach-recapture-threads-$threads" 0 '^check recapture: 0 findings(; [0-9]+ notes?)?$' threads -- "$work/threads" $threads
-    expect "attach-recapture-threads-$threads-value" 1 'is [0-9.]*5 .*; of the graphs that threads make there, the two that hold most alike are compared$' \
+    expect "attach-recapture-threads-$threads-value" 1 'is [0-9.]*5 .*; several threads make such graphs, and the two with the most values in common were compared$' \
         recapture --vary=SCALE=0.5,0.25 -- "$work/threads" $threads
 done
 expect attach-recapture-threads-own-other 1 '^warning \[unstable-pointer\] .*, for own\+.* with OTHER=0, and to allocation #0 .*, for own\+.* with OTHER=1' \

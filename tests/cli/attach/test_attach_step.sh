@@ -61,7 +61,7 @@ else
 fi
 
 # ---- which graphs and launches -------------------------------------------------------------------------------------
-nothing='^breakgraph: BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program'
+nothing='^breakgraph: BG_STEP_GRAPHS and BG_STEP_REPLAYS exclude all replays of this program'
 steps attach-step-late 1 1 '\[nan-origin\] divide#0' late
 steps attach-step-replay 1 1 '\[nan-origin\] divide#0' late --replays=1
 steps attach-step-replays 1 1 '\[nan-origin\] divide#0' late --replays=1-2 '--graphs=graph#0'
@@ -127,7 +127,7 @@ dumped attach-step-dump-on-index "$work/stopped" 'assert index["complete"] and [
 
 # Where the dump fails, the graph is stepped to its end all the same, and what is missing is said.
 export BG_STEP_DUMP=$work/none/dump
-steps attach-step-dump-not-begun 1 '1 finding; 1 note' '^note \[not-dumped\]: there is no whole dump of this launch: .*none/dump cannot be created' nan
+steps attach-step-dump-not-begun 1 '1 finding; 1 note' '^note \[not-dumped\]: this launch is not dumped completely: .*none/dump cannot be created' nan
 unset BG_STEP_DUMP
 nan='sum 2, NaN'
 stepped() # NAME STATUS PATTERN WHAT [FLAG...]
@@ -143,12 +143,12 @@ grep -q 'not-dumped' "$work/log" && fail attach-step-dump-whole "the dump is who
 
 # ---- what is not looked at any more --------------------------------------------------------------------------------
 export HOSTCUDA_FAIL=tools:cudaMemcpyAsync@1=cudaErrorUnknown
-ended='^note \[not-counted\] add#0 at main.*: what this node and all later ones of %s write is not looked at: '
+ended='^note \[not-counted\] add#0 at main.*: the memory that this node and all later nodes of %s write is not checked: '
 # shellcheck disable=SC2059
 stepped attach-step-ended 0 "$(printf "$ended" 'graph#0')" correct
 # shellcheck disable=SC2059
 stepped attach-step-ended-named 0 "$(printf "$ended" decode)" name-before --dump="$work/watched"
-grep -Eq '^note \[not-dumped\] add#0 .*its memory is not looked at' "$work/log" || fail attach-step-ended-named "the dump ends silently"
+grep -Eq '^note \[not-dumped\] add#0 .*an earlier error has ended the checks of its memory' "$work/log" || fail attach-step-ended-named "the dump ends silently"
 unset HOSTCUDA_FAIL
 
 # ---- host functions ------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ expect attach-step-not-freed 0 '^step: 0 findings$' "$breakgraph" step --attach 
 expect attach-step-stop 0 'note \[stopped\] memcpy#0 at .*: stopped after index 0 of 0 to 0, .*nothing was left to run' \
     "$breakgraph" step --attach --stop=0 -- "$work/graphs" none
 # A name that no graph has stops nothing, and is no error of the launch.
-unmet='^breakgraph: BG_STEP_STOP: no graph that was stepped runs a call of that name, or has that index: nothing was stopped'
+unmet='^breakgraph: BG_STEP_STOP: no stepped graph has a call of that name or a node of that index: nothing was stopped'
 steps attach-step-stop-nowhere 1 1 "$unmet" nan --stop=nosuch
 steps attach-step-stop-two 0 0 '^launch 2' two --stop=10
 expect attach-step-stop-in-one 0 'note \[stopped\] divide#0 .*: stopped after index 4 of 0 to 9, .*the rest did not run' \

@@ -15,7 +15,7 @@ fi
 breakgraph=$PWD/$OUT/breakgraph
 check() { (cd "$work" && "$breakgraph" check --attach "$@"); }
 
-at='\[unordered\] scale#0 at forward\(CUstream_st\*\)\+.* in unordered: nothing orders scale#0 of graph#0, launched into stream 0x[0-9a-f]+, and'
+at='\[unordered\] scale#0 at forward\(CUstream_st\*\)\+.* in unordered: scale#0 of graph#0 \(launched into stream 0x[0-9a-f]+\) and'
 squeeze() { check "$@" 2>&1 | tr -s '\n ' ' '; return "${PIPESTATUS[0]}"; }
 # finds WHAT PATTERN: one finding, with the node, its place, the other work, its place and what each does.
 finds()
@@ -23,18 +23,18 @@ finds()
     expect "attach-unordered-$1" 1 "$at $2" squeeze -- ./unordered "$1"
     grep -Eq 'check replay: 1 finding' "$work/log" || fail "attach-unordered-$1" "not one finding"
 }
-finds written-before 'fill, launched before it at written_before\(\)\+.* in unordered into stream 0x[0-9a-f]+: scale#0 reads 0x[0-9a-f]+, which fill writes'
-finds read-after 'scale, launched after it at read_after\(\)\+.*: scale#0 writes 0x[0-9a-f]+, which scale reads'
-finds overwritten 'memcpy, launched after it at overwritten\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
-finds cleared 'memset, launched after it at cleared\(\)\+.* into the default stream: scale#0 writes 0x[0-9a-f]+, which memset writes'
-finds event-too-early 'fill, launched before it .*: scale#0 reads 0x[0-9a-f]+, which fill writes'
-finds other-event 'fill, launched before it .*: scale#0 reads 0x[0-9a-f]+, which fill writes'
-finds rows 'memcpy, launched after it at rows\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
-finds read-back 'memcpy, launched after it at read_back\(\)\+.*: scale#0 writes 0x[0-9a-f]+, which memcpy reads'
-finds in-the-middle 'memset, launched after it at in_the_middle\(\)\+.*: scale#0 writes 0x[0-9a-f]+, which memset writes'
-finds slices 'memcpy, launched after it at slices\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
-finds new-event 'fill, launched before it at new_event\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which fill writes'
-expect attach-unordered-two-graphs 1 'nothing orders scale#0 of graph#1, .* and scale#0 of graph#0, launched before it at forward' squeeze -- ./unordered two-graphs
+finds written-before 'fill \(launched before it at written_before\(\)\+.* in unordered into stream 0x[0-9a-f]+\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which fill writes'
+finds read-after 'scale \(launched after it at read_after\(\)\+.*\) use the same memory, and nothing orders them: scale#0 writes 0x[0-9a-f]+, which scale reads'
+finds overwritten 'memcpy \(launched after it at overwritten\(\)\+.*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
+finds cleared 'memset \(launched after it at cleared\(\)\+.* into the default stream\) use the same memory, and nothing orders them: scale#0 writes 0x[0-9a-f]+, which memset writes'
+finds event-too-early 'fill \(launched before it .*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which fill writes'
+finds other-event 'fill \(launched before it .*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which fill writes'
+finds rows 'memcpy \(launched after it at rows\(\)\+.*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
+finds read-back 'memcpy \(launched after it at read_back\(\)\+.*\) use the same memory, and nothing orders them: scale#0 writes 0x[0-9a-f]+, which memcpy reads'
+finds in-the-middle 'memset \(launched after it at in_the_middle\(\)\+.*\) use the same memory, and nothing orders them: scale#0 writes 0x[0-9a-f]+, which memset writes'
+finds slices 'memcpy \(launched after it at slices\(\)\+.*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
+finds new-event 'fill \(launched before it at new_event\(\)\+.*\) use the same memory, and nothing orders them: scale#0 reads 0x[0-9a-f]+, which fill writes'
+expect attach-unordered-two-graphs 1 'scale#0 of graph#1 .* and scale#0 of graph#0 \(launched before it at forward.* nothing orders them' squeeze -- ./unordered two-graphs
 
 for what in one-stream events through-a-third stream-waited event-waited event-polled legacy copied-and-waited only-read other-memory \
     itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled callback-tells node-tells node-waits node-asks \

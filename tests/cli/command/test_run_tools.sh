@@ -161,7 +161,7 @@ said ranks-next "next, if the result is wrong: breakgraph check --ranks=2 --over
 golden run-check 0 sh -c "'$command' run --strict --check=graph,replay,recapture,poison -- '$quickstart' 2>&1 >/dev/null"
 golden run-check-not 14 "$command" run --strict --check=graph,poison -- sh -c "$(told 'process 1 "\"ended\": true, \"checks\": {\"graph\": {\"graphs\": 1, \"calls\": 3, \"nodes\": 2}}, \"not_checked\": [{\"check\": \"poison\", \"graph\": \"g\", \"why\": \"it is not launched\"}]"')"
 expect run-check-nothing 14 '^check recapture: nothing was looked at$' "$command" run --strict --check=recapture -- sh -c "$(told 'process 1 "\"ended\": true"')"
-expect run-check-loose 0 '^not looked at: recapture: the program came to no capture' "$command" run --check=recapture -- sh -c "$(told 'process 1 "\"ended\": true"')"
+expect run-check-loose 0 '^not looked at: recapture: the program made no capture' "$command" run --check=recapture -- sh -c "$(told 'process 1 "\"ended\": true"')"
 expect run-check-not-known 14 '^not known: how many replays were compared: the program did not end by exit$' "$command" run --strict --check=replay -- sh -c "$(told 'process 1 "\"ended\": false"')"
 
 faults=$OUT/tests/cli/llama_faults

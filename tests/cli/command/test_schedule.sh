@@ -72,7 +72,7 @@ expect no-runner 0 '^breakgraph report: --cover: the report has no runner' "$com
 # runners that nothing can be proposed for
 record no-batches 0 1
 expect no-batches 0 'no schedule is proposed: no batch has run yet$' "$command" report "$work/no-batches"
-expect none-program 5 'no schedule is proposed: in mode none there are no buckets$' "$command" report -e BG_RUNNER_MODE=none -- "$mix" 20 1
+expect none-program 5 'no schedule is proposed: the runner has mode none, which has no buckets; choose another mode$' "$command" report -e BG_RUNNER_MODE=none -- "$mix" 20 1
 expect none-reason 5 '^runner#0: 20 batches, 0 by a graph, 20 eagerly: 20 mode_none$' "$command" report -e BG_RUNNER_MODE=none -- "$mix" 20 1
 
 # several runners, several ranks, a program that is killed

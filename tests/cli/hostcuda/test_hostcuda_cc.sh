@@ -43,8 +43,8 @@ rejects texture-fetch 3 'textures and surfaces' '__global__ void k(float *x, uns
 rejects surface 1 'textures and surfaces' '__global__ void k(cudaSurfaceObject_t s) {}\n'
 rejects dynamic-parallelism 2 'dynamic parallelism' '__global__ void k(int *x) {}\n__global__ void l(int *x) { k<<<1, 1>>>(x); }\n'
 rejects dynamic-parallelism-device 3 'dynamic parallelism' '__global__ void k() {}\ntemplate <class T> struct s {\n__device__ void f() { if (true) { k<<<1, 1>>>(); } }\n};\n'
-rejects lambda 4 'extended lambdas that capture' 'template <class F> __global__ void k(F f) {}\nint main(int n, char **)\n{\nk<<<1, 1>>>([=] __device__ (int i) { return i + n; });\n}\n'
-rejects lambda-both 2 'extended lambdas that capture' 'template <class F> __global__ void k(F f) {}\nvoid f(int n) { k<<<1, 1>>>([n] __host__ __device__ (int i) { return i + n; }); }\n'
+rejects lambda 4 'extended lambdas with captures' 'template <class F> __global__ void k(F f) {}\nint main(int n, char **)\n{\nk<<<1, 1>>>([=] __device__ (int i) { return i + n; });\n}\n'
+rejects lambda-both 2 'extended lambdas with captures' 'template <class F> __global__ void k(F f) {}\nvoid f(int n) { k<<<1, 1>>>([n] __host__ __device__ (int i) { return i + n; }); }\n'
 rejects ptx 1 'inline PTX' '__device__ unsigned lane() { unsigned i; asm("mov.u32 %%0, %%laneid;" : "=r"(i)); return i; }\n'
 rejects ptx-volatile 2 'inline PTX' '__global__ void k()\n{ asm volatile("bar.sync 0;"); }\n'
 rejects cluster 2 'cooperative groups beyond a block' '#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n'
@@ -359,10 +359,10 @@ done
 printf '#include "own.h"\n__global__ void k(int *x) { *x = OWN; }\nint main() { k<<<1, 1>>>(nullptr); return VALUE; }\n' >options.cu
 mkdir own && printf '#define OWN 1\n' >own/own.h && cp options.cu options.txt
 own=(-Iown -DVALUE=3)
-expect nvcc-ignored 0 '^hostcuda-cc: note: ignored, .*: -arch=sm_90 -lineinfo -Xptxas -rdc=true$' \
+expect nvcc-ignored 0 '^hostcuda-cc: note: these options concern GPU code or nvcc itself and are ignored: -arch=sm_90 -lineinfo -Xptxas -rdc=true$' \
     compile "${own[@]}" -arch=sm_90 -lineinfo -Xptxas -v -rdc=true -c options.cu
 for refused in -ptx -cubin --fatbin -dlink --run --dryrun -lib; do
-    expect "nvcc-refused$refused" 1 "^hostcuda-cc: error: $refused is an option of nvcc that is not supported: " compile $refused options.cu
+    expect "nvcc-refused$refused" 1 "^hostcuda-cc: error: nvcc's option $refused is not supported: " compile $refused options.cu
 done
 expect nvcc-stream 1 '^hostcuda-cc: error: --default-stream=per-thread: ' compile --default-stream per-thread options.cu
 expect nvcc-standard 1 '^hostcuda-cc: error: -std=c\+\+14: .* C\+\+17' compile -std c++14 -c options.cu
@@ -370,9 +370,9 @@ ends nvcc-names 0 compile --include-path own --define-macro=VALUE=3 --compile op
 ! deep || { [ -s named.o ] && pass nvcc-names-output; } || fail nvcc-names-output "there is no object"
 expect nvcc-warnings 1 'unused' "$cc" -ccbin "$CXX" -Xcompiler -Wall -Werror all-warnings -c warning.cu
 ends nvcc-libraries 3 sh -c "'$cc' -Iown -DVALUE=3 options.cu -o options -lcudart -lcublas -lcuda && HOSTCUDA_FAIL= ./options"
-expect ptx-input 1 '^hostcuda-cc: error: kernels\.ptx is code for a GPU' compile kernels.ptx
+expect ptx-input 1 '^hostcuda-cc: error: kernels\.ptx contains GPU code' compile kernels.ptx
 expect no-input 1 '^hostcuda-cc: error: no input files' compile -c
-expect one-output 1 '^hostcuda-cc: error: -o both\.o with several inputs' compile -c options.cu lines.cu -o both.o
+expect one-output 1 '^hostcuda-cc: error: -o both\.o cannot be used with several inputs' compile -c options.cu lines.cu -o both.o
 expect needs-value 1 '^hostcuda-cc: error: -o needs a value' compile -c options.cu -o
 expect no-file 1 'missing\.cu' compile -c missing.cu
 expect no-compiler 1 '^hostcuda-cc: error: no-such-compiler: ' "$cc" -ccbin no-such-compiler -c options.cu

@@ -196,7 +196,7 @@ TEST(test_watchdog)
         int given_up = 0;
         run_members(size, replays_alone, NULL);
         for (int i = 0; i < size; i++) {
-            bool gives_up = strstr(members_said[i], "gives up: the replay on rank ") != NULL;
+            bool gives_up = strstr(members_said[i], "aborts: the replay on rank ") != NULL;
             given_up += gives_up;
             if (!gives_up && !strstr(members_said[i], "has aborted its communicator")) /* an earlier one has */
                 fail_msg("rank %d said: %s", i, members_said[i]);

@@ -154,7 +154,7 @@ static void come_refused(const struct member *m, const char *token, bg__handshak
 
 /* ---- a stranger at rank 0's door ------------------------------------------------------------------------------- */
 
-static const char wrong_token[] = "its token is not the job's";
+static const char wrong_token[] = "it has another token than rank 0";
 
 static void guess(const struct member *m)
 {
@@ -215,7 +215,7 @@ static void relay(const struct member *m)
         begin(&e, m);
         say_proof(&e, BG__SIDE_RANK);
         expect_proof(&e);
-        expect_refusal(&e, "another port");
+        expect_refusal(&e, "its MASTER_PORT is not rank 0's");
     }
 }
 

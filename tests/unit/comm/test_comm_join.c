@@ -127,7 +127,7 @@ static void with_tokens(struct member *m)
     } else {
         m->options.rank = 1;
         m->options.token = *wrong ? wrong : NULL;
-        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "its token is not the job's");
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "it has another token than rank 0");
         tell_ready(m);
     }
 }
@@ -184,7 +184,7 @@ TEST(test_twice)
 SIZES_TEST(test_other_size, 2)
 {
     m->options.size += is_last(m);
-    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the job has %d ranks, rank %d says %d", m->size, m->size - 1, m->size + 1);
+    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the job has %d ranks on rank 0, but on rank %d it has %d", m->size, m->size - 1, m->size + 1);
 }
 
 static void port_taken(struct member *m)

@@ -135,7 +135,7 @@ static void expect_dropped(way way, bg_fusion_state own, const char *why)
             bool odd = i == size - 1;
             EXPECT_RANK(i, BG_OK, "");
             assert_int_equal(now.state[i], odd ? own : BG_FUSION_UNPROVEN);
-            if (strstr(now.why[i], odd ? why : "another rank does not use it") == NULL)
+            if (strstr(now.why[i], odd ? why : "another rank does not use this rule") == NULL)
                 fail_msg("rank %d: %s", i, now.why[i]);
             if (way != FAILING_CALLS) /* whose first body ends the proof */
                 assert_int_equal(now.bodies[i], now.bodies[0]);
@@ -190,7 +190,7 @@ TEST(test_no_match)
         EXPECT_RANK(i, BG_OK, "");
         assert_int_equal(now.state[i], BG_FUSION_REFUSED);
     }
-    assert_non_null(strstr(now.why[0], "another rank does not use it"));
+    assert_non_null(strstr(now.why[0], "another rank does not use this rule"));
     assert_non_null(strstr(now.why[1], "declines these arguments"));
 }
 

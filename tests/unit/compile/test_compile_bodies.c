@@ -431,14 +431,14 @@ static void expect_found(fixture *f, const char *op, const char *why)
 
 FIXTURE_TEST(test_what_is_left_out)
 {
-    expect_found(f, "leaves_out", "where outputs held a pattern before");
+    expect_found(f, "leaves_out", "when outputs are first filled with a pattern");
 }
 
 /* The graph replays what was captured, whatever a body does beside. */
 FIXTURE_TEST(test_what_is_captured)
 {
     EXPECT_CUDA(cudaStreamCreateWithFlags(&now.other, cudaStreamNonBlocking));
-    expect_found(f, "elsewhere", "where outputs held a pattern before");
+    expect_found(f, "elsewhere", "when outputs are first filled with a pattern");
     expect_found(f, "all_elsewhere", "has left no work on the stream");
     expect_found(f, "by_phase", "y of times#1 differs");
     EXPECT_CUDA(cudaStreamSynchronize(now.other));

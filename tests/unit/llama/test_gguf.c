@@ -328,7 +328,7 @@ TEST(test_tensor_errors)
     write_tensor(&w, "t", 1, 0, 0, 0);
     write_tensor(&w, "t", 1, 0, 0, 0);
     write_padding(&w, 128);
-    expect_refused(&w, "tensor t: there are two of that name");
+    expect_refused(&w, "tensor t: another tensor has the same name");
     write_header(&w, 3, 1, 0);
     write_string(&w, "a name of more than the 64 bytes that the format allows for a tensor");
     write_padding(&w, 128);

@@ -125,7 +125,7 @@ TEST(test_failures)
     SERVED(some, &traffic, &failing, BG_ERROR_BUSY);
     assert_int_equal(failing.batches, 6);
     SERVED(none, &traffic, &narrow, BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("give at least one slot, and a row for each");
+    EXPECT_ERROR("give at least one slot, and at least one row per slot");
 }
 
 /* The same seed gives the same requests; the mean gap is that of the rate. */

@@ -235,7 +235,7 @@ const struct {
 } throws[] = {
     {EXCEPTION, BG_ERROR_OP, "the body failed: no tokens left"},
     {NO_MEMORY, BG_ERROR_OUT_OF_MEMORY, "bad_alloc"},
-    {NUMBER, BG_ERROR_OP, "it threw what is no std::exception"},
+    {NUMBER, BG_ERROR_OP, "it threw an object that is not a std::exception"},
     {ERROR_OF_OWN, BG_ERROR_NOT_FOUND, "the body failed: no such adapter"},
     {CUDA_ERROR, BG_ERROR_CUDA, "the body failed: cudaErrorInvalidValue"},
 };
@@ -346,7 +346,7 @@ CPP_TEST(test_macro_throws)
     EXPECT_FAILS(graph.capture(f->stream, forward), BG_ERROR_OP, "op cpp_macro, call cpp_macro#0 at ",
                  "the body failed: no tokens left");
     which = NUMBER;
-    EXPECT_FAILS(forward(f->stream), BG_ERROR_OP, "it threw what is no std::exception");
+    EXPECT_FAILS(forward(f->stream), BG_ERROR_OP, "it threw an object that is not a std::exception");
     expect_usable(f, f->stream);
 }
 
@@ -366,7 +366,7 @@ CPP_TEST(test_function_throws)
     which = NOTHING;
     EXPECT_OK(graph.capture(f->stream, forward));
     which = NUMBER;
-    EXPECT_FAILS(graph.replay(f->stream), BG_ERROR_OP, "it threw what is no std::exception");
+    EXPECT_FAILS(graph.replay(f->stream), BG_ERROR_OP, "it threw an object that is not a std::exception");
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     which = NOTHING;
     EXPECT_OK(graph.replay(f->stream));

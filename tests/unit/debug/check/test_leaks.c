@@ -148,7 +148,7 @@ static void with_twin(fixture *f, int kind, const char *op, const char *output, 
     char call[32], absent[100], changed[100];
     model m = make(f, kind);
     snprintf(call, sizeof call, "%s#0", op);
-    snprintf(absent, sizeof absent, "%s left no work in the graph, although %s is its output", call, output);
+    snprintf(absent, sizeof absent, "%s left no node in the graph, but %s is its output", call, output);
     snprintf(changed, sizeof changed, "%s of %s was written%s", output, call, written);
     EXPECT_NO_FINDING(leaks(&m, false));
     EXPECT_NO_FINDING(leaks(&m, true));

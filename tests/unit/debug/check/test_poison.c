@@ -112,10 +112,11 @@ FIXTURE_TEST(test_output_never_written)
         bg_capture *capture = begin(f, NULL);
         int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
-        snprintf(text, sizeof text,
-                 "y of most#0 is not written in full: %d of its 64 elements hold what was there before the replay, the "
-                 "first at index %d",
-                 left_out, N - left_out);
+        snprintf(
+            text, sizeof text,
+            "y of most#0 is not written in full: %d of its 64 elements keep the contents from before the replay, the "
+            "first at index %d",
+            left_out, N - left_out);
         EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->y), "unwritten-output", "most#0", line,
                           text);
     }
@@ -150,7 +151,7 @@ FIXTURE_TEST(test_no_work)
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = N));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
     EXPECT_FINDING(poison(f, end_capture(capture), &f->z), "unwritten-output", "most#0", line,
-                   "most#0 left no work in the graph, but scale#0 reads its output as x");
+                   "most#0 left no node in the graph, but scale#0 reads its output as x");
 }
 
 BG_OP(touch, BG_INOUT(y))

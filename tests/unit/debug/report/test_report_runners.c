@@ -137,10 +137,11 @@ static void expect_why(const char *rows, const char *why)
 
 TEST(test_none)
 {
-    expect_why("[{\"mode\": \"none\", \"batches\": 5, \"max_tokens\": 8}]", "in mode none there are no buckets");
+    expect_why("[{\"mode\": \"none\", \"batches\": 5, \"max_tokens\": 8}]",
+               "the runner has mode none, which has no buckets; choose another mode");
     expect_why("[{}]", "no batch has run yet");
     expect_why("[" ROW("runner#0", FAMILIES(FAMILY("0", "[3, 10, 10]"))) "]",
-               "other reasons than their size kept all batches from graphs");
+               "all batches ran eagerly for other reasons than their size");
 }
 
 TEST(test_arguments)

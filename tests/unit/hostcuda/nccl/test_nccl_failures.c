@@ -300,7 +300,7 @@ static int keeps_waiting(struct rank *r)
     }
     EXPECT_NCCL(ncclAllReduce(r->x, r->x, 4, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    expect_over(r, ncclRemoteError, "rank 0 has waited 1 s in ncclAllReduce for rank 1 (process");
+    expect_over(r, ncclRemoteError, "rank 0 timed out after 1 s in ncclAllReduce, waiting for rank 1 (process");
     return 0;
 }
 
@@ -309,7 +309,7 @@ static int never_joined(struct rank *r)
     ncclComm_t comm = NULL;
     EXPECT_NCCL(ncclGetUniqueId(&r->id), ncclSuccess);
     EXPECT_NCCL(ncclCommInitRank(&comm, 2, r->id, 0), ncclRemoteError);
-    EXPECT(!comm && strstr(ncclGetLastError(NULL), "in ncclCommInitRank for rank 1"));
+    EXPECT(!comm && strstr(ncclGetLastError(NULL), "in ncclCommInitRank, waiting for rank 1"));
     return 0;
 }
 
