@@ -83,8 +83,8 @@ static bg_status report_outside_of_ops(bg__bisection *b)
     bg__report_add(
         s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
         "bg_check_recapture names what a capture froze; make an op (BG_OP) of work that is launched between ops",
-        "the fault is in work outside op calls, or in arguments that the capture has frozen: the replay differs from "
-        "the eager pass even with all %zu op calls eager",
+        "the fault is in work outside op calls, or in arguments that the capture has frozen: the replay differs "
+        "from the eager pass even with all %zu op calls eager",
         b->count);
     report_frozen_values(b);
     return BG_OK;
@@ -108,8 +108,8 @@ static void report_culprits(bg__bisection *b, const size_t *culprits, size_t fou
                                          b->calls[culprits[k]]);
         bg__report_add(
             b->shadow.report, "culprit", BG_FAULT, find_call(b, b->calls[culprits[i]]), NULL,
-            "check what the captured op reads besides its tensors: values, host state, other streams, memory "
-            "that has moved",
+            "check what the captured op reads besides its tensors: values, host state, other streams, memory that "
+            "has moved",
             "the mismatch disappears when %s runs eagerly%s%s; %s", b->calls[culprits[i]],
             found > 1 ? ", together with " : "", others, confirmations[confirmed]);
     }
@@ -219,8 +219,8 @@ static bg_status search_culprits(bg__bisection *b, bool unproven)
         bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
                        "the report's trials list the sets of eager calls with which it fails, and why; bg_shadow "
                        "compares call by call without breaks",
-                       "the culprits cannot be found: the replay differs from the eager pass, but the pass fails with "
-                       "the sets of eager op calls that the search needs");
+                       "the culprits cannot be found: the replay differs from the eager pass, but the pass fails "
+                       "with the sets of eager op calls that the search needs");
         goto done;
     }
     BG__TRY(confirm_culprits(b, culprits, found, &confirmed));

@@ -9,8 +9,8 @@
 #include "debug/memory/allocate.h"
 
 static const char address_advice[] =
-    "keep the memory at the same address while the graph is replayed, or capture again; "
-    "bg_graph_args changes tensors of eager calls";
+    "keep the memory at the same address while the graph is replayed, or capture again; bg_graph_args changes "
+    "tensors of eager calls";
 
 /* ---- allocations ---- */
 

@@ -41,8 +41,8 @@ static void check_closure_words(const bg__call *call, closure_words in, const bg
             continue;
         bg__report_add(report, "dangling", BG_WARNING, call, (const void *)word,
                        "capture by value (in C++ [=]), or point to memory that lives as long as the graph",
-                       "the closure of %s points to %p on a thread's stack, in the frame of a function "
-                       "that has returned (offset %zu of its closure)",
+                       "the closure of %s points to %p on a thread's stack, in the frame of a function that has "
+                       "returned (offset %zu of its closure)",
                        call->name, (const void *)word, i * sizeof word);
         return; /* the other words mostly have the same cause */
     }

@@ -188,8 +188,8 @@ static bool is_called_inside(const bg__call *call, const bg__call *outer)
 static void report_leak(const watched_output *w, bg_report *report)
 {
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data, BG__LEAK_ADVICE,
-                   "%s of %s was written during the capture of the pass: work of the call ran on a stream that is not "
-                   "captured, and replays do not run it",
+                   "%s of %s was written during the capture of the pass: work of the call ran on a stream that is "
+                   "not captured, and replays do not run it",
                    w->name, w->call->name);
 }
 

@@ -158,8 +158,8 @@ static void check_bridge_tensors(const tensor_index *t, bg_report *report, const
             continue;
         bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,
                        "the pool gave the same memory out twice, a bug in breakgraph: please report it",
-                       "%s lies in the live bridge buffer of call %s: its %zu bytes at %p are in %s, the bridge buffer "
-                       "is in %s (replays since the capture: %llu)",
+                       "%s lies in the live bridge buffer of call %s: its %zu bytes at %p are in %s, the bridge "
+                       "buffer is in %s (replays since the capture: %llu)",
                        bg__recorded_tensor_text(note, where, sizeof where), bridge->call->name, note->bytes,
                        (void *)note->address, bg__owner_describe(other, is, sizeof is),
                        bg__owner_describe(mine, was, sizeof was), (unsigned long long)bg__graph_replays(t->graph));

@@ -239,8 +239,8 @@ static bool report_padding_dependence(const bg__poison *poison, const bg__call *
         return false;
     bg__report_add(
         poison->report, "padding", BG_WARNING, call, (const void *)bytes->address,
-        "skip rows beyond the batch in the op; multiplying by 0 is not enough, since 0 times NaN is NaN. If ops test "
-        "for the values of padding rows, declare that input with BG_PAD_SENTINEL",
+        "skip rows beyond the batch in the op; multiplying by 0 is not enough, since 0 times NaN is NaN. If ops "
+        "test for the values of padding rows, declare that input with BG_PAD_SENTINEL",
         "%s%s%s depends on the padding rows of the batch, %lld to %lld of %lld: with other values in these, %zu of "
         "its %zu elements differ, the first in row %zu%s",
         name, call != NULL ? " of " : "", call != NULL ? call->name : "", (long long)pass->live,

@@ -138,9 +138,8 @@ static bg_status check_replays(const bg__poison *poison, bg__poison_bytes *outpu
     if (!found)
         bg__report_add(poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
                        "put work outside op calls into ops (BG_OP), so that the finding can name the call",
-                       "the outputs depend on memory that no op had written (scratch, unused ends of blocks, released "
-                       "blocks, outputs "
-                       "before they are written), but the outputs of no single op call do");
+                       "the outputs depend on memory that no op had written (scratch, unused ends of blocks, "
+                       "released blocks, outputs before they are written), but the outputs of no single op call do");
 done:
     return status;
 }

@@ -143,8 +143,8 @@ void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call,
         first++;
     bg__report_add(poison->report, "unwritten-output", BG_FAULT, call, (const void *)bytes->address,
                    "write all of the output, or declare it BG_INOUT if the op keeps a part of it",
-                   "%s%s%s is not fully written: %zu of its %zu elements keep the contents from before the replay, the "
-                   "first at index %zu",
+                   "%s%s%s is not fully written: %zu of its %zu elements keep the contents from before the replay, "
+                   "the first at index %zu",
                    name, call != NULL ? " of " : "", call != NULL ? call->name : "", count->unwritten, count->elements,
                    first);
 }

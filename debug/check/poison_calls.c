@@ -158,8 +158,8 @@ static bool report_idle_writer(const output_recording *r, const recorded_output 
         bg__report_add(
             r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
             "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
-            "%s left no node in the graph, but %s reads its output as %s, which keeps its contents from before "
-            "the replay",
+            "%s left no node in the graph, but %s reads its output as %s, which keeps its contents from before the "
+            "replay",
             idle->name, at->call->name, t.name);
         return true;
     }

@@ -9,8 +9,8 @@ static bg_status refuse_tolerance(const char *from, const char *item, size_t len
 {
     return bg__fail(
         BG_ERROR_INVALID_ARGUMENT,
-        "%s: \"%.*s\" is not a tolerance; write LIMIT,... or NAME:LIMIT,... with ';' between; LIMIT: abs=X, rel=X or "
-        "ulp=N; NAME: a dtype or a pattern of op calls; as in \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
+        "%s: \"%.*s\" is not a tolerance; write LIMIT,... or NAME:LIMIT,... with ';' between; LIMIT: abs=X, rel=X "
+        "or ulp=N; NAME: a dtype or a pattern of op calls; as in \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
         from, (int)length, item);
 }
 

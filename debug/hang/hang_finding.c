@@ -118,11 +118,11 @@ static const char *advice_for(const bg__marked_node *node)
     if (node->type == cudaGraphNodeTypeWaitEvent)
         return "record the event after the work that it waits for, and launch that work before this graph";
     if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit)
-        return "launch no more blocks than fit at once where blocks wait for each other, or launch it as a cooperative "
-               "kernel, which CUDA refuses where they do not fit";
+        return "launch no more blocks than fit at once where blocks wait for each other, or launch it as a "
+               "cooperative kernel, which CUDA refuses where they do not fit";
     if (node->type == cudaGraphNodeTypeKernel)
-        return "look at what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was not "
-               "reset after the last launch, is never as they want it";
+        return "look at what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was "
+               "not reset after the last launch, is never as they want it";
     return "check what it waits for";
 }
 
@@ -155,8 +155,8 @@ static void describe_stuck(const bg__hang_copy *w, const stuck_node *s, char *te
 
     if (s->others > 0 && used < bytes)
         used += (size_t)snprintf(text + used, bytes - used,
-                                 "; %zu other%s wait%s for no node either: one that does not end may keep the others "
-                                 "from running",
+                                 "; %zu other%s wait%s for no node either: one that does not end may keep the "
+                                 "others from running",
                                  s->others, s->others == 1 ? "" : "s", s->others == 1 ? "s" : "");
     if (used < bytes)
         (void)describe_waiting(node, text + used, bytes - used);
@@ -227,8 +227,8 @@ static char *print_hang_row(const char *graph, const char *message, const char *
 char *bg__hang_format_row(const bg__hang_copy *w, bool began, double since_ms)
 {
     const char *advice = w->key == NULL ? "check what it waits for, or launches"
-                         : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
-                                   "node is named"
+                         : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then "
+                                   "the node is named"
                                  : "check what the program launches before it, and what that work waits for";
     char message[700], waits[400];
     stuck_node s = {.node = NULL};
@@ -250,8 +250,8 @@ char *bg__hang_format_row(const bg__hang_copy *w, bool began, double since_ms)
 char *bg__hang_format_node_row(const char *graph, const bg__marked_node *node, double since_ms)
 {
     const char *advice =
-        "if it waits for what the program does after the launch, step waits for ever: leave this graph "
-        "out (--graphs), or run check --timeout, which launches graphs as a whole";
+        "if it waits for what the program does after the launch, step waits for ever: leave this graph out "
+        "(--graphs), or run check --timeout, which launches graphs as a whole";
     const stuck_node s = {.node = node};
     char message[700];
     size_t used = (size_t)snprintf(message, sizeof message,
@@ -261,7 +261,7 @@ char *bg__hang_format_node_row(const char *graph, const bg__marked_node *node, d
     if (used < sizeof message)
         (void)describe_waiting(node, message + used, sizeof message - used);
     if (node->others != NULL)
-        advice = "all ranks must step the same launches of the same graphs, so that each finds the others: choose them "
-                 "with --graphs and --replays on all ranks";
+        advice = "all ranks must step the same launches of the same graphs, so that each finds the others: choose "
+                 "them with --graphs and --replays on all ranks";
     return print_hang_row(graph, message, "", advice, &s, since_ms);
 }

@@ -80,8 +80,8 @@ static bg_status check_version(const char *path, const cJSON *root)
     if (version->valuedouble == BG__REPORT_VERSION)
         return BG_OK;
     return bg__fail(BG_ERROR_UNSUPPORTED,
-                    "%s is a report of version %.15g, and breakgraph %s reads version %d; read it with the breakgraph "
-                    "that wrote it (%s), or write it again with this one",
+                    "%s is a report of version %.15g, and breakgraph %s reads version %d; read it with the "
+                    "breakgraph that wrote it (%s), or write it again with this one",
                     path, version->valuedouble, bg_version(), BG__REPORT_VERSION,
                     writer != NULL ? writer : "of unknown version");
 }

@@ -366,18 +366,17 @@ static void report_origin(bg__shadow *s, const bg__call_fault *fault)
                                                                               : ", with the same arguments and nodes";
     const char *advice =
         fault->call->run != NULL
-            ? "BG_COMPILE=0 runs the calls without rules: if the result is right then, breakgraph bisect "
-              "--compiled names the rule; "
-              "if not, check what the call reads besides its tensors"
+            ? "BG_COMPILE=0 runs the calls without rules: if the result is right then, breakgraph bisect --compiled "
+              "names the rule; if not, check what the call reads besides its tensors"
         : fault->call->eager && unsure
-            ? "the body ran in the replay with the arguments of the graph, which are the cause if what differs in them "
-              "is no padding and no address of the same contents; if not, check what it reads besides its tensors, "
-              "such as host state"
+            ? "the body ran in the replay with the arguments of the graph, which are the cause if what differs in "
+              "them is no padding and no address of the same contents; if not, check what it reads besides its "
+              "tensors, such as host state"
         : fault->call->eager
-            ? "the body ran in the replay with the arguments of the pass: check what it reads besides its "
-              "tensors, such as host state that each run changes"
-        : s->recaptured ? "check whether the body does something else while it is captured, and what its kernels read "
-                          "besides its tensors: memory by other pointers, host memory, other streams"
+            ? "the body ran in the replay with the arguments of the pass: check what it reads besides its tensors, "
+              "such as host state that each run changes"
+        : s->recaptured ? "check whether the body does something else while it is captured, and what its kernels "
+                          "read besides its tensors: memory by other pointers, host memory, other streams"
                         : "check what this call reads besides its tensors: values, host state, other streams; "
                           "bg_check_recapture names what a capture froze";
 

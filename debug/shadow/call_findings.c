@@ -406,8 +406,8 @@ bg_status bg__shadow_report_nondeterminism(bg__shadow *s, bool eager, bool known
     if (w.varying == NULL && !known)
         goto done;
     bg__report_add(s->report, "nondeterministic", BG_NOTE, w.varying, NULL,
-                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
-                   "tolerance where atomic sums differ",
+                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
+                   "a tolerance where atomic sums differ",
                    "%s is nondeterministic: two runs from the same contents of memory differ%s%s%s",
                    eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,
                    w.varying != NULL ? ""

@@ -24,13 +24,13 @@ static bg_status record_mismatch(bg__shadow *s, bg__shadow_output *out, const bg
 static void report_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
     static const char *const in_order =
-        "no op call differs when each waits for the one before it: look for a wait that is missing, between the calls "
-        "of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
+        "no op call differs when each waits for the one before it: look for a wait that is missing, between the "
+        "calls of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
     static const char *const in_work =
         "check work that is launched outside op calls, and memory that nothing has written";
     static const char *const apart =
-        "no call of the other findings writes it, directly or through tensors of op calls: check work launched outside "
-        "of op calls, and compare again after correcting the calls at fault";
+        "no call of the other findings writes it, directly or through tensors of op calls: check work launched "
+        "outside of op calls, and compare again after correcting the calls at fault";
     static const char *const nowhere = "no op call is known to be at fault: bisect the graph (bg_bisect, breakgraph "
                                        "bisect)";
     char found[400] = "it has another shape or dtype", because[340] = "";

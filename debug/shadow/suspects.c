@@ -190,8 +190,8 @@ void bg__suspects_report_races(const bg__suspects *s, const bg_graph *graph, bg_
             bg__report_add(report, "race", may_wait ? BG_NOTE : BG_FAULT, suspect->call, NULL,
                            "make the stream that the body got wait for every other stream that the body uses before "
                            "it returns (cudaEventRecord, cudaStreamWaitEvent)",
-                           "%s of %s was still written after the call's stream had finished: work on another "
-                           "stream is not joined to it, and %s",
+                           "%s of %s was still written after the call's stream had finished: work on another stream "
+                           "is not joined to it, and %s",
                            suspect->field, suspect->call->name,
                            may_wait ? "this is wrong unless a later break waits for it"
                                     : "later calls may read too early");
@@ -247,8 +247,8 @@ static bg_status report_nondeterministic(const bg__suspect *suspect, const bg_gr
 
     BG__TRY(find_host_function(graph, suspect->call, host, sizeof host));
     bg__report_add(report, "nondeterministic", BG_NOTE, suspect->call, NULL,
-                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
-                   "tolerance where atomic sums differ",
+                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
+                   "a tolerance where atomic sums differ",
                    suspect->order ? "%s of %s rounds differently if those of its nodes that do not wait for each "
                                     "other run in another order%s"
                                   : "the eager pass is nondeterministic: two runs from the same contents of memory "

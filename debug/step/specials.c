@@ -72,8 +72,8 @@ static void report_nan_in_padding(bg__specials_search *look, const bg__call *cal
 {
     bg__report_add(look->report, "nan-input", BG_NOTE, call, t->tensor->data,
                    "run breakgraph check --what=padding, which tells whether padding rows reach the batch",
-                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu; of its inputs only the padding "
-                   "rows of the batch hold any",
+                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu; of its inputs only the "
+                   "padding rows of the batch hold any",
                    t->name, call->name, counts->nan, counted_elements(call, t), counts->first_nan);
 }
 
@@ -82,8 +82,8 @@ static void report_nan_origin(bg__specials_search *look, const bg__call *call, c
 {
     bg__report_add(look->report, "nan-origin", BG_WARNING, call, t->tensor->data,
                    "dump the call's tensors (bg_step_dump), and recompute its outputs from its inputs",
-                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu, and no input of the call holds "
-                   "any",
+                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu, and no input of the call "
+                   "holds any",
                    t->name, call->name, counts->nan, counted_elements(call, t), counts->first_nan);
 }
 
@@ -96,8 +96,8 @@ static void report_inf_origin(bg__specials_search *look, const bg__call *call, c
         bg__report_add(look->report, "inf-origin", mask || in_padding ? BG_NOTE : BG_WARNING, call, t->tensor->data,
                        mask ? "ignore it if the call makes a mask; else dump its tensors (bg_step_dump)"
                             : "dump the call's tensors (bg_step_dump), and recompute its outputs from its inputs",
-                       "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of the "
-                       "call holds any%s%s",
+                       "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of "
+                       "the call holds any%s%s",
                        t->name, call->name, counts->inf, counted_elements(call, t), counts->first_inf,
                        in_padding ? " but in padding rows of the batch" : "",
                        mask ? "; all are -inf, and all other elements are 0" : "");

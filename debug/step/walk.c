@@ -238,8 +238,7 @@ static bg_status walk_segment(bg__walk_state *w, int number)
         if (!p->refused)
             bg__report_add(
                 w->report, "not-stepped", BG_NOTE, NULL, NULL,
-                "to step through its nodes, give cuBLAS a workspace (bg_cublas_bind) and allocate before the "
-                "capture",
+                "to step through its nodes, give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture",
                 "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(run_step(w, number));
         for (size_t i = 0; !w->end->early && i < p->calls->count; i++)
@@ -252,8 +251,8 @@ static bg_status walk_segment(bg__walk_state *w, int number)
         bg__report_add(w->report, "from-source", BG_NOTE, NULL, NULL,
                        "to step with the parameters of the executable graph, set them in the source graph, too "
                        "(cudaGraphKernelNodeSetParams)",
-                       "the nodes of %s ran with the parameters of its source graph: CUDA does not report those that "
-                       "cudaGraphExecKernelNodeSetParams and similar calls set in the executable graph",
+                       "the nodes of %s ran with the parameters of its source graph: CUDA does not report those "
+                       "that cudaGraphExecKernelNodeSetParams and similar calls set in the executable graph",
                        bg__graph_name(w->graph));
     for (size_t i = 0; i < p->list.count && !w->end->early; i++) {
         const bg__step_node *node = &p->list.nodes[i];
@@ -293,8 +292,8 @@ static bg_status reject_unknown_call(const bg__walk_state *w, const char *lead, 
     for (const bg__call *c = bg__call_next(bg__graph_root(w->graph)); c != NULL; c = bg__call_next(c))
         bg__nearest_add(&nearest, c->name, strlen(c->name));
     return bg__fail(BG_ERROR_NOT_FOUND,
-                    "%s%s: %s runs no call of that name%s, and nothing of that index (%d to %d); "
-                    "bg_graph_get_call lists the calls",
+                    "%s%s: %s runs no call of that name%s, and nothing of that index (%d to %d); bg_graph_get_call "
+                    "lists the calls",
                     lead, name, bg__graph_name(w->graph), bg__nearest_hint(&nearest, "", hint), first,
                     w->parts.total - 1);
 }

@@ -99,9 +99,7 @@ static bool check_distinct(const llama_result *r)
     if (r->count < MIN_CHECKED_TOKENS || distinct >= MIN_DISTINCT)
         return true;
     printf("WRONG: %d tokens, %d of them distinct; at least %d must be distinct, since a text that repeats itself "
-           "hides mistakes; "
-           "try "
-           "another prompt or seed\n",
+           "hides mistakes; try another prompt or seed\n",
            r->count, distinct, MIN_DISTINCT);
     return false;
 }

@@ -39,10 +39,9 @@ static int require_device(program *p)
         return 0;
     snprintf(
         p->error, sizeof p->error,
-        "no GPU: cudaGetDeviceCount says %s (%s). This program was built for CUDA and needs an NVIDIA GPU, its driver "
-        "(libcuda.so.1), and a CUDA_VISIBLE_DEVICES that does not hide it. Without a GPU, build for the host device: "
-        "make "
-        "DEVICE=host",
+        "no GPU: cudaGetDeviceCount says %s (%s). This program was built for CUDA and needs an NVIDIA GPU, its "
+        "driver (libcuda.so.1), and a CUDA_VISIBLE_DEVICES that does not hide it. Without a GPU, build for the host "
+        "device: make DEVICE=host",
         cudaGetErrorName(result), cudaGetErrorString(result));
     return -1;
 }
@@ -104,8 +103,7 @@ static int read_prompt(program *p)
     else
         snprintf(p->error, sizeof p->error,
                  "the prompt is too long: it has %d tokens, and %d more were asked for, but the context holds %d; "
-                 "shorten the "
-                 "prompt, lower --tokens, or raise --context (the model allows %d)",
+                 "shorten the prompt, lower --tokens, or raise --context (the model allows %d)",
                  p->prompt_count, p->options.tokens, context, p->weights.config.context);
     return -1;
 }

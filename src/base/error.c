@@ -160,8 +160,7 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
         return "the pass made a call that CUDA forbids during capture (an allocation, a synchronisation, a query): "
-               "make "
-               "the op that made it eager, or move the call before the capture";
+               "make the op that made it eager, or move the call before the capture";
     case cudaErrorStreamCaptureUnjoined:
         return "join every forked stream to the origin stream with bg_stream_wait_stream";
     case cudaErrorStreamCaptureIsolation:

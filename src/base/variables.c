@@ -17,22 +17,20 @@
 /* In the order of the help text; the rows of a group are adjacent. */
 const bg__variable bg__variables[] = {
     {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
-     .text =
-         "forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager call; "
-         "step: after each node"},
+     .text = "forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager "
+             "call; step: after each node"},
     {"BG_EAGER_OPS", "capture", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed = PATTERNS "; or @FILE, a readable file of such patterns",
      .text = "run these ops eagerly: \"attention,moe_*,rope#3,!sample_*\"; @FILE reads patterns from a file"},
     {"BG_BREAKABLE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "1",
      .text = "0 captures every op, also those that are declared eager"},
     {"BG_FOREIGN_INLINE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "0",
-     .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an "
-             "error"},
+     .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: "
+             "an error"},
 
     {"BG_COMPILE", "compile", BG__FORM_CHOICE, "0|1|2|3|none|as-is|once|piecewise", .fallback = "0",
-     .text =
-         "replace runs of op calls by the ops of rules; 1: only list where; 2: rules for any shape; 3: also rules for "
-         "some shapes"},
+     .text = "replace runs of op calls by the ops of rules; 1: only list where; 2: rules for any shape; 3: also rules "
+             "for some shapes"},
     {"BG_COMPILE_OPS", "compile", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed =
          "names of rules' ops like add_rms_norm, or add_rms_norm#3, '*' for any characters, '!' before a name to "
@@ -47,8 +45,8 @@ const bg__variable bg__variables[] = {
     {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders|padding|inputs",
      .fallback = "off",
      .allowed = "off, or some of graph, replay, recapture, poison, orders, padding, inputs with commas between",
-     .text = "graph: bg_check; replay: addresses; recapture: two captures; poison: unwritten memory; "
-             "padding: rows; orders, inputs: --attach"},
+     .text = "graph: bg_check; replay: addresses; recapture: two captures; poison: unwritten memory; padding: rows; "
+             "orders, inputs: --attach"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
@@ -65,8 +63,8 @@ const bg__variable bg__variables[] = {
      .allowed =
          "a directory that can be made or written, without an index.json: dumps are not overwritten, but a stopped "
          "one is continued",
-     .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay into "
-             "this directory, as .npy"},
+     .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay "
+             "into this directory, as .npy"},
     {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed = "names of graphs like graph#0, '*' for any characters, '!' before a name to leave it out, commas "
                 "between",
@@ -109,8 +107,8 @@ const bg__variable bg__variables[] = {
              "device's free memory"},
     {"BG_ATTACH_BREAK", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "",
      .allowed =
-         "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it "
-         "in the graph, '^' to launch it before all nodes that it does not depend on, commas between; or @FILE, a "
+         "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it in "
+         "the graph, '^' to launch it before all nodes that it does not depend on, commas between; or @FILE, a "
          "readable file of such patterns",
      .text = "with --attach: launch these nodes outside of their graphs (run --break): \"flash_*\", \"graph#0/[12]\""},
 

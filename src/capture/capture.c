@@ -15,8 +15,8 @@ static bg_status check_begin(cudaStream_t stream)
     bg_status status = BG_OK;
 
     if (stream == cudaStreamLegacy)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_begin: stream is the legacy stream, which CUDA cannot "
-                                                   "capture; create a stream and use that");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_begin: stream is the legacy stream, which CUDA "
+                                                   "cannot capture; create a stream and use that");
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_begin: an eager body runs in this thread; capture outside it");
     if (bg__thread_capture() != NULL || bg__capturing_streams_has(stream))
@@ -186,8 +186,8 @@ static bg_status check_breaks(const bg_capture *capture)
     }
     return bg__fail(
         BG_ERROR_INVALID_ARGUMENT,
-        "the pass has %d break%s, but options.expect_breaks is %d%s%s; correct which ops are declared eager, "
-        "or change expect_breaks",
+        "the pass has %d break%s, but options.expect_breaks is %d%s%s; correct which ops are declared eager, or "
+        "change expect_breaks",
         graph->breaks, graph->breaks == 1 ? "" : "s", expected, list[0] != '\0' ? ": " : "", list);
 }
 
@@ -306,8 +306,8 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
     }
     if (capture->depth > 0) {
         capture->aborted = true;
-        return bg__fail(BG_ERROR_BUSY, "bg_capture_end was called inside a body or barrier of the capture; the capture "
-                                       "is discarded when that returns");
+        return bg__fail(BG_ERROR_BUSY, "bg_capture_end was called inside a body or barrier of the capture; the "
+                                       "capture is discarded when that returns");
     }
     return end_and_check(capture, graph, __builtin_frame_address(0));
 }

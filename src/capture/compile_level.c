@@ -8,8 +8,8 @@ static void warn_of_no_rules(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&told))
-        bg__warn("BG_COMPILE changes nothing: the program has no rules; define some with BG_RULE, or link the objects "
-                 "that do");
+        bg__warn("BG_COMPILE changes nothing: the program has no rules; define some with BG_RULE, or link the "
+                 "objects that do");
 }
 
 /* Sets *level to the requested level, or to the environment's. */

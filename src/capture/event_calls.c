@@ -224,8 +224,8 @@ static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cuda
     if (error == cudaErrorStreamCaptureIsolation) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
         bg__error_set_advice(
-            "the event was recorded outside the capture: order that work before bg_capture_begin, or wait "
-            "for it in an eager op; if an eager op records it, which did not run at this capture, wait with "
+            "the event was recorded outside the capture: order that work before bg_capture_begin, or wait for it in "
+            "an eager op; if an eager op records it, which did not run at this capture, wait with "
             "cudaEventWaitExternal");
         goto done;
     }
@@ -288,8 +288,8 @@ static bg_status wait_on_new_stream(bg_capture *capture, cudaStream_t waiter, cu
         BG__TRY(
             bg__capture_resolve_stream(capture, waiter, site, &kind)); /* a bare record in this segment adds it, too */
         if (kind == BG__FOREIGN)
-            status = bg__fail(BG_ERROR_WRONG_THREAD, "the event was recorded in another capture, which the stream has "
-                                                     "now joined; wait on it when that capture has ended");
+            status = bg__fail(BG_ERROR_WRONG_THREAD, "the event was recorded in another capture, which the stream "
+                                                     "has now joined; wait on it when that capture has ended");
     } else if (waiter == NULL || waiter == cudaStreamLegacy) {
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the legacy stream cannot wait for work of a capture; create a "
                                                      "stream and use that");
@@ -398,8 +398,8 @@ bg_status bg_event_destroy(cudaEvent_t event)
     bg__foreign_error_note();
     BG__NEED(event);
     if (capture != NULL && is_used_by_node(capture, event))
-        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_event_destroy: a node of the capture records or waits for the event; "
-                                            "destroy it after the graph");
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_event_destroy: a node of the capture records or waits for the "
+                                            "event; destroy it after the graph");
     if (pass != NULL)
         bg__event_remove(pass, event);
     if (capture != NULL) {

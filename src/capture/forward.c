@@ -221,8 +221,8 @@ static bg_status check_stream(cudaStream_t stream)
     if (stream != NULL)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
-        return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_forward_run: stream is captured by a capture that breakgraph did "
-                                                  "not begin; end that one first");
+        return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_forward_run: stream is captured by a capture that breakgraph "
+                                                  "did not begin; end that one first");
     BG__TRY(bg__stream_check_device(stream, "bg_forward_run", "stream"));
 done:
     return status;

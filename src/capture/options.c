@@ -55,8 +55,8 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.level is %d, which is not a bg_level", options->level);
     if (options->compile_sizes != NULL && !is_size_list(options->compile_sizes))
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "options.compile_sizes is \"%s\"; allowed are numbers of rows, as in \"1,2,4\", and NULL, for "
-                        "all",
+                        "options.compile_sizes is \"%s\"; allowed are numbers of rows, as in \"1,2,4\", and NULL, "
+                        "for all",
                         options->compile_sizes);
     if (options->state == NULL && options->state_count > 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, but options.state_count is %zu",
@@ -80,8 +80,8 @@ bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
                  "BG_BREAKABLE=0 captures everything, but the debug mode %s runs everything eagerly; unset one of them",
                  capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
     if (capture->debug == BG_DEBUG_FORWARD && !whole) {
-        bg__warn("the debug mode forward needs bg_capture_forward; between bg_capture_begin and bg_capture_end every "
-                 "op is a break instead");
+        bg__warn("the debug mode forward needs bg_capture_forward; between bg_capture_begin and bg_capture_end "
+                 "every op is a break instead");
         capture->debug = BG_DEBUG_OPS;
     }
 done:
@@ -113,8 +113,7 @@ static void drop_check(bg_capture *capture, unsigned check, const char *why)
     bg__debug_hooks.not_checked(capture->graph, check, why);
     if (!atomic_flag_test_and_set(&told))
         bg__warn("%s is not checked: BG_CHECK=%s works only for %s, and not with BG_DEBUG=forward; this warning "
-                 "appears once, "
-                 "even if more captures are not checked",
+                 "appears once, even if more captures are not checked",
                  capture->graph->name, recapture ? "recapture" : "poison",
                  recapture ? "bg_capture_forward without options.pool" : "captures with options.launch_segments");
 }

@@ -231,8 +231,8 @@ static bg_status check_foreign_capture(const bg_capture *capture)
     if (capture->eager)
         BG__TRY(bg__pass_find_capturing_stream(capture, &found));
     if (found)
-        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "a stream of the pass is captured by a capture that breakgraph did "
-                                                    "not begin; end that before a break");
+        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "a stream of the pass is captured by a capture that breakgraph "
+                                                    "did not begin; end that before a break");
 done:
     return status;
 }

@@ -229,8 +229,8 @@ static void report_untracked(bg__unjoined *unjoined, text_writer *w, int number,
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;
     if (number >= NAMED_MAX)
         return;
-    write_text(w, number == 0 ? "the origin stream does not wait for work on a stream that was forked with CUDA calls, "
-                                "without breakgraph's hooks: "
+    write_text(w, number == 0 ? "the origin stream does not wait for work on a stream that was forked with CUDA "
+                                "calls, without breakgraph's hooks: "
                               : ", ");
     write_node(w, node, kind);
 }

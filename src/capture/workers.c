@@ -94,8 +94,7 @@ bg_status bg__workers_start(bg__workers **result, int count, int device)
         int error = pthread_create(&workers->threads[workers->thread_count], NULL, run_worker, workers);
         if (error != 0)
             return bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                            "worker thread %d of %d could not be started (error %d); lower "
-                            "options.worker_threads",
+                            "worker thread %d of %d could not be started (error %d); lower options.worker_threads",
                             workers->thread_count + 1, count, error);
         workers->thread_count++;
     }

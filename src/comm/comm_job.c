@@ -116,8 +116,8 @@ static bg_status find_port(bg__job *job, const bg_comm_options *options)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
     else if (job->port == 0 && job->size > 1 && job->socket == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "the job has %d ranks and no port; start it with breakgraph run --ranks, or set MASTER_PORT, "
-                          "and MASTER_ADDR if rank 0 is on another machine",
+                          "the job has %d ranks and no port; start it with breakgraph run --ranks, or set "
+                          "MASTER_PORT, and MASTER_ADDR if rank 0 is on another machine",
                           job->size);
 done:
     return status;

@@ -66,20 +66,20 @@ static bool frames_differ(const bg__frame *zero, const bg__frame *other, int ran
     bool same_kind = zero->type == other->type, same_bytes = zero->bytes == other->bytes;
     if (strcmp(zero->what, other->what) != 0 || zero->sequence != other->sequence)
         snprintf(failure->text, sizeof failure->text,
-                 "the ranks make different calls: rank 0 is at \"%s\", rank %d at \"%s\"; "
-                 "make the same calls in the same order on all ranks",
+                 "the ranks make different calls: rank 0 is at \"%s\", rank %d at \"%s\"; make the same calls in "
+                 "the same order on all ranks",
                  zero->what, rank, other->what);
     else if (!same_kind)
         snprintf(failure->text, sizeof failure->text,
-                 "the ranks make different calls at \"%s\": rank 0 calls %s, rank %d calls %s; make the same calls in "
-                 "the same order on all ranks",
+                 "the ranks make different calls at \"%s\": rank 0 calls %s, rank %d calls %s; make the same calls "
+                 "in the same order on all ranks",
                  zero->what, operation_name(zero->type), rank, operation_name(other->type));
     else if (zero->type == BG__AGREE)
         return !bg__agree_compare(zero, other, rank, failure);
     else if (!same_bytes)
         snprintf(failure->text, sizeof failure->text,
-                 "the ranks pass different sizes at \"%s\": rank 0: %zu bytes, rank %d: %zu bytes; pass the same size "
-                 "on all ranks",
+                 "the ranks pass different sizes at \"%s\": rank 0: %zu bytes, rank %d: %zu bytes; pass the same "
+                 "size on all ranks",
                  zero->what, zero->bytes, rank, other->bytes);
     return !same_kind || !same_bytes || failure->text[0] != '\0';
 }

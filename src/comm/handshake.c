@@ -88,13 +88,13 @@ static bg_status check_reachable_needs_token(const bg__job *job, const bg__rende
     if (job->rank == 0 && job->bind == NULL)
         return bg__fail(
             BG_ERROR_INVALID_ARGUMENT,
-            "rank 0 is at %s, which other machines can reach; set BG_RANKS_BIND to the address to listen on, "
-            "and BG_RANKS_TOKEN to the same secret on all ranks",
+            "rank 0 is at %s, which other machines can reach; set BG_RANKS_BIND to the address to listen on, and "
+            "BG_RANKS_TOKEN to the same secret on all ranks",
             address);
     if (job->token == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "rank 0 is at %s, which other machines can reach; set BG_RANKS_TOKEN to the same secret on all "
-                        "ranks",
+                        "rank 0 is at %s, which other machines can reach; set BG_RANKS_TOKEN to the same secret on "
+                        "all ranks",
                         address);
     return BG_OK;
 }

@@ -32,8 +32,8 @@ static const char no_accept[] = "connections are not accepted";
 static const char *describe_owner(bg__connection_owner owner)
 {
     return owner == BG__OWNER_OTHER ? "the process that listens there belongs to another user"
-                                    : "the owner of the process that listens there is unknown; set BG_RANKS_TOKEN to "
-                                      "the same secret on all ranks";
+                                    : "the owner of the process that listens there is unknown; set BG_RANKS_TOKEN "
+                                      "to the same secret on all ranks";
 }
 
 /* A TCP connection may have no owner before rank 0 has accepted it. *gone: it was closed, or was not accepted in time

@@ -352,8 +352,8 @@ static bg_status apply_proof_outcome(const bg__compiled *compiled, bg__fusion *r
     if (!finding.known)
         return bg__fusion_set_state(run, BG_FUSION_UNPROVEN, "%s",
                                     finding.why[0] != '\0' ? finding.why
-                                                           : "nothing was launched at capture, so there was no data to "
-                                                             "prove it with");
+                                                           : "nothing was launched at capture, so there was no data "
+                                                             "to prove it with");
     return bg__fusion_set_state(run, finding.state, "%s", finding.why);
 }
 

@@ -132,8 +132,8 @@ static bg_status check_captured_nodes(bg__proof *p, cudaGraph_t graph, bool op)
         BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
         if (op && (type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree))
             bg__proof_outcome_set(p->finding, BG_FUSION_UNPROVEN,
-                                  "its body allocates by cudaMallocAsync, and CUDA removes no nodes from a graph with "
-                                  "allocations; use bg_scratch");
+                                  "its body allocates by cudaMallocAsync, and CUDA removes no nodes from a graph "
+                                  "with allocations; use bg_scratch");
     }
 done:
     free(nodes);

@@ -82,8 +82,8 @@ static bg_status check_tolerance(const char *text)
 {
     if (strpbrk(text, ":;") != NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_rule_set_attributes: attributes->tolerance \"%s\" has a name or several items; write the "
-                        "limits alone, as \"rel=1e-5,abs=1e-6\"",
+                        "bg_rule_set_attributes: attributes->tolerance \"%s\" has a name or several items; write "
+                        "the limits alone, as \"rel=1e-5,abs=1e-6\"",
                         text);
     return bg__debug_hooks.check_tolerance(text, "attributes->tolerance");
 }

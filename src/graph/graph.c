@@ -109,10 +109,9 @@ static void wait_for_last_use(const bg_graph *graph)
         call = "cudaEventSynchronize", error = cudaEventSynchronize(use->event);
     bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn(
-            "%s: %s failed with %s, so bg_graph_destroy did not wait for its work, which may still read closures that "
-            "are now destroyed",
-            graph->name, call, cudaGetErrorName(error));
+        bg__warn("%s: %s failed with %s, so bg_graph_destroy did not wait for its work, which may still read closures "
+                 "that are now destroyed",
+                 graph->name, call, cudaGetErrorName(error));
 }
 
 /* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:
@@ -132,8 +131,8 @@ static void record_last_use(const bg_graph *graph)
         call = "cudaEventRecord", error = bg__last_use_record_event(use, use->stream);
     bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("%s: %s failed with %s; if the stream of its last replay is destroyed before the pool is used again, "
-                 "that use does not wait for it",
+        bg__warn("%s: %s failed with %s; if the stream of its last replay is destroyed before the pool is used "
+                 "again, that use does not wait for it",
                  graph->name, call, cudaGetErrorName(error));
 }
 

@@ -150,13 +150,13 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
     step = bytes - end->bytes;
     if (!round_up_bytes(&step, pages->granularity) || step > pages->bytes - mapped)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY,
-                 "the %zu bytes of addresses that the pool reserved are too few; raise options.reserve_bytes, "
-                 "or capture smaller sizes",
+                 "the %zu bytes of addresses that the pool reserved are too few; raise options.reserve_bytes, or "
+                 "capture smaller sizes",
                  pages->bytes);
     if (pages->limit > 0 && (mapped > pages->limit || step > pages->limit - mapped))
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY,
-                 "%zu more bytes would exceed the pool's limit; raise limit_bytes of the pool's options (for a runner: "
-                 "memory_limit and memory_fraction of its configuration), or capture smaller sizes",
+                 "%zu more bytes would exceed the pool's limit; raise limit_bytes of the pool's options (for a "
+                 "runner: memory_limit and memory_fraction of its configuration), or capture smaller sizes",
                  step);
     BG__TRY(BG__ARRAY_GROW(end->steps, end->count, end->capacity, "parts of a pool"));
     BG__TRY(map_pages(pages, bg__pages_address(pages, side, end->bytes, step), step));

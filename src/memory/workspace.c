@@ -54,8 +54,8 @@ bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes, void *
         *ptr = w->ptr;
     else
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "bg_workspace: the owner already has %zu bytes, which captured graphs may use; release them "
-                          "before requesting %zu",
+                          "bg_workspace: the owner already has %zu bytes, which captured graphs may use; release "
+                          "them before requesting %zu",
                           w->bytes, bytes);
 done:
     bg__workspaces_unlock();

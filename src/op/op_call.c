@@ -144,8 +144,8 @@ bg_status bg_scratch(void *args, size_t bytes, void **ptr)
     BG__NEED(ptr);
     *ptr = NULL;
     if (call == NULL || call->args != args)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_scratch: args is not the argument pointer of the body that runs "
-                                                   "in this thread; pass the body's own args");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_scratch: args is not the argument pointer of the body that "
+                                                   "runs in this thread; pass the body's own args");
     slot = call->scratch_used++; /* also for 0 bytes, so that the blocks after it stay */
     if (bytes == 0)
         return BG_OK;

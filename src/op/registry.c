@@ -129,8 +129,8 @@ static bg_status set_attributes_locked(bg_op *op, const bg_op_attributes *attrib
 
     if (room < sizeof *attributes && attributes->row_limits[0] != 0)
         return bg__fail(BG_ERROR_UNSUPPORTED,
-                        "bg_op_set_attributes: op \"%s\" was compiled with an older header, which has no row_limits; "
-                        "compile its source again",
+                        "bg_op_set_attributes: op \"%s\" was compiled with an older header, which has no "
+                        "row_limits; compile its source again",
                         op->name);
     memcpy(&op->attributes_, attributes, room);
     return BG_OK;

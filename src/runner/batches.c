@@ -91,8 +91,8 @@ static void warn_of_copied_input(const bg_runner *runner, bg__buffer *input)
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
     input->elsewhere = true;
-    bg__warn("input %s of this run is not at its static buffer's address, so it is copied; write it there to save the "
-             "copy (shown once)",
+    bg__warn("input %s of this run is not at its static buffer's address, so it is copied; write it there to save "
+             "the copy (shown once)",
              input->name);
 }
 
@@ -135,8 +135,8 @@ static const void *rows_elsewhere(const bg__buffer *buffer, const bg_tensor *ten
 static bg_status refuse_overlap(const char *what, const bg__buffer *buffer, const bg__buffer *other)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "bg_runner_run: %s %s overlaps the rows of the static buffer of %s that the run needs; give it its "
-                    "own memory, or place it at the start of its own static buffer",
+                    "bg_runner_run: %s %s overlaps the rows of the static buffer of %s that the run needs; give it "
+                    "its own memory, or place it at the start of its own static buffer",
                     what, buffer->name, other->name);
 }
 

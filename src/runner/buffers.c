@@ -19,8 +19,8 @@ static bg_status check_not_frozen(const bg_runner *runner, const char *function)
 {
     if (runner->frozen || runner->running)
         return bg__fail(BG_ERROR_BUSY,
-                        "%s: the runner has already captured or run, and graphs may use its buffers; declare buffers "
-                        "before bg_runner_capture",
+                        "%s: the runner has already captured or run, and graphs may use its buffers; declare "
+                        "buffers before bg_runner_capture",
                         function);
     return BG_OK;
 }
@@ -153,8 +153,8 @@ static bg_status grow_buffer(const bg_runner *runner, bg__buffer *buffer, int ro
         return BG_OK;
     if (buffer->bound)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
-                 "it is bound to the caller's memory of %lld rows; raise config.max_tokens, and bind memory "
-                 "for as many rows",
+                 "it is bound to the caller's memory of %lld rows; raise config.max_tokens, and bind memory for as "
+                 "many rows",
                  (long long)buffer->tensor.dim[0]);
     if (buffer->pages.base == NULL)
         BG__FAIL(
@@ -284,8 +284,8 @@ static bg_status check_not_owned(const bg_runner *runner, const void *data)
         const bg__buffer *input = &runner->inputs.list[i];
         if (owns_address(input, data))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; bind "
-                            "memory of the caller, or do not bind the input",
+                            "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; "
+                            "bind memory of the caller, or do not bind the input",
                             data, input->name);
     }
     return BG_OK;
@@ -325,8 +325,8 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
     BG__TRY(bg__check_device_access(runner, data, &reached));
     if (!reached)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_runner_bind_input: the device cannot access %p for %s; bind memory of device %d, or host "
-                        "memory of cudaMallocHost",
+                        "bg_runner_bind_input: the device cannot access %p for %s; bind memory of device %d, or "
+                        "host memory of cudaMallocHost",
                         data, name, runner->device);
     if (!input->bound)
         release_buffer(input);

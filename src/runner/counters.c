@@ -167,8 +167,8 @@ void bg_counters_print_json(FILE *out)
     for (int i = 0; i < REASONS; i++)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_counter(&c, i));
     fprintf(out,
-            "}, \"padded_tokens\": %llu, \"larger_replays\": %llu, \"larger_tokens\": %llu, \"idle_captures\": %llu, "
-            "\"idle_overruns\": %llu, \"missed_query_lens\": %llu, \"missed_variants\": %llu}\n",
+            "}, \"padded_tokens\": %llu, \"larger_replays\": %llu, \"larger_tokens\": %llu, \"idle_captures\": "
+            "%llu, \"idle_overruns\": %llu, \"missed_query_lens\": %llu, \"missed_variants\": %llu}\n",
             (ull)c.padded_tokens, (ull)c.larger_replays, (ull)c.larger_tokens, (ull)c.idle_captures,
             (ull)c.idle_overruns, (ull)c.missed_query_lens, (ull)c.missed_variants);
 }

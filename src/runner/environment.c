@@ -30,8 +30,8 @@ static bg_status refuse_unknown_variable(const char *variable, int length)
                         "the environment variable %.*s is unknown to breakgraph%s; correct or unset it", length,
                         variable, bg__nearest_hint(&nearest, prefix, hint));
     return bg__fail(BG_ERROR_NOT_FOUND,
-                    "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of "
-                    "the runner's configuration in upper case, such as %s",
+                    "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of the "
+                    "runner's configuration in upper case, such as %s",
                     length, variable, prefix, bg__config_keys[0].variable);
 }
 

@@ -34,8 +34,8 @@ const bg_forward_context *bg_forward_context_get(void)
     const bg_forward_context *context = current_context != NULL ? current_context : find_replay_context();
     if (context == NULL)
         bg__fail(BG_ERROR_NOT_FOUND,
-                 "bg_forward_context_get: this thread is not in a run of a runner; the context is "
-                 "set only during bg_runner_run, bg_runner_capture and replays of a runner's graph");
+                 "bg_forward_context_get: this thread is not in a run of a runner; the context is set only during "
+                 "bg_runner_run, bg_runner_capture and replays of a runner's graph");
     return context;
 }
 

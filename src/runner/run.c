@@ -47,8 +47,8 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
     if (answer < 0)
         return bg__fail(
             BG_ERROR_RANKS,
-            "config.pad_across_ranks failed: it returned %d for %d tokens, without a message; let it report "
-            "its error with bg_report_failure",
+            "config.pad_across_ranks failed: it returned %d for %d tokens, without a message; let it report its "
+            "error with bg_report_failure",
             answer, *tokens);
     if (answer < *tokens)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -88,8 +88,8 @@ static void explain_choice(const bg_runner *runner, const bg_batch *batch, const
     case BG_REASON_MODE_NONE:
         if (bg__batch_miss_text(runner, batch, miss, sizeof miss)[0] != '\0')
             bg__fail(BG_ERROR_UNSUPPORTED,
-                     "no graph was captured for decode batches of %s, and the mode %s has none for "
-                     "mixed ones, so they run eagerly",
+                     "no graph was captured for decode batches of %s, and the mode %s has none for mixed ones, so "
+                     "they run eagerly",
                      miss, mode);
         else
             bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s has no graphs for %s batches, so they run eagerly", mode,
@@ -103,8 +103,8 @@ static void explain_choice(const bg_runner *runner, const bg_batch *batch, const
         return;
     case BG_REASON_PADDING:
         bg__fail(BG_ERROR_UNSUPPORTED,
-                 "the bucket for %d tokens has more than %g times as many; raise config.max_padding, or add sizes to "
-                 "config.schedule",
+                 "the bucket for %d tokens has more than %g times as many; raise config.max_padding, or add sizes "
+                 "to config.schedule",
                  made->tokens, runner->config.max_padding);
         return;
     case BG_REASON_VETO:
@@ -124,8 +124,8 @@ static void explain_choice(const bg_runner *runner, const bg_batch *batch, const
         return;
     case BG_REASON_UNSUPPORTED:
         bg__fail(BG_ERROR_UNSUPPORTED,
-                 "device %d does not support virtual memory management, which a runner's graphs need; all batches run "
-                 "eagerly",
+                 "device %d does not support virtual memory management, which a runner's graphs need; all batches "
+                 "run eagerly",
                  runner->device);
         return;
     }

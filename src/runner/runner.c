@@ -135,8 +135,8 @@ void bg_runner_destroy(bg_runner *runner)
         return;
     bg__foreign_error_note();
     if (runner->running) {
-        bg__warn("bg_runner_destroy was called inside a run of the runner and did nothing; call it after the run has "
-                 "returned");
+        bg__warn("bg_runner_destroy was called inside a run of the runner and did nothing; call it after the run "
+                 "has returned");
         return;
     }
     bg__debug_hooks.runner_destroyed(runner);

@@ -27,8 +27,8 @@ bg_status bg__runner_check_thread_device(const bg_runner *runner, const char *fu
             runner->device, device, runner->device);
     if (runner->stream == cudaStreamPerThread && runner->thread != bg__thread_id())
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s: the runner's stream is cudaStreamPerThread, which is a different stream in each thread; "
-                        "create a stream for a runner that several threads use",
+                        "%s: the runner's stream is cudaStreamPerThread, which is a different stream in each "
+                        "thread; create a stream for a runner that several threads use",
                         function);
     if (bg__capturing_streams_has(runner->stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
@@ -55,8 +55,8 @@ bg_status bg__runner_lock_pool(bg_runner *runner, const char *function)
         return BG_OK;
     bg__runner_unlock_pool(runner);
     return bg__fail(BG_ERROR_BUSY,
-                    "%s: a run, replay or capture that has not returned uses the runner's pool; a pool serves one at a "
-                    "time",
+                    "%s: a run, replay or capture that has not returned uses the runner's pool; a pool serves one "
+                    "at a time",
                     function);
 }
 

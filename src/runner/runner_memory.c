@@ -45,8 +45,8 @@ void bg__runner_estimate_memory(bg_runner *runner, const bg__bucket *first)
     runner->expected = pool_bytes(runner) + each * (size_t)runner->plan.bucket_count;
     if (there > 0 && each * others > there)
         bg__warn("the graphs of the other %zu buckets may take %.1f MiB, if each is as large as the first, but %.1f "
-                 "MiB of the "
-                 "device's memory are free; capture fewer sizes (schedule, max_tokens, variants), or on demand (lazy)",
+                 "MiB of the device's memory are free; capture fewer sizes (schedule, max_tokens, variants), or on "
+                 "demand (lazy)",
                  others, to_mib(each * others), to_mib(there));
 }
 

@@ -136,8 +136,7 @@ static bg_status parse_list(const words *words, const char *list, int max_tokens
             return status;
         if (number > max_tokens)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "%s: element %d, \"%.*s\", is above max_tokens, %d; raise max_tokens or drop the "
-                            "element",
+                            "%s: element %d, \"%.*s\", is above max_tokens, %d; raise max_tokens or drop the element",
                             words->key, e.index, e.length < 40 ? e.length : 40, e.text, max_tokens);
         if (number == last)
             return refuse_element(words, &e, "repeats the one before it");

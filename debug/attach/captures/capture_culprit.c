@@ -40,8 +40,7 @@ static const struct {
      "it uses the legacy default stream (stream 0), which would wait for a stream that captures",
      "use the capturing stream in place of stream 0, or capture on streams with cudaStreamNonBlocking"},
     {CUDA_ERROR_CAPTURED_EVENT,
-     "an event that was recorded in a capture is an edge of the graph: it cannot be asked "
-     "or waited for by the host",
+     "an event that was recorded in a capture is an edge of the graph: it cannot be asked or waited for by the host",
      "record another event, outside of the capture, for the host"},
     {CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "a capture in this mode has to be ended by the thread that began it",
      "end it in that thread, or begin it in mode relaxed"},
@@ -232,8 +231,8 @@ void bg__culprit_report_unjoined(const bg__open_capture *c, const bg__culprit *c
     bg__culprit known = *culprit;
     bool found = false;
 
-    known.advice = "after the last work on that stream, record an event on it, and let the stream on which the capture "
-                   "began wait for it (cudaEventRecord, cudaStreamWaitEvent)";
+    known.advice = "after the last work on that stream, record an event on it, and let the stream on which the "
+                   "capture began wait for it (cudaEventRecord, cudaStreamWaitEvent)";
     for (size_t i = 0; i < c->count; i++)
         if (c->streams[i].unjoined) {
             report_call(c, &known, &c->streams[i], print_unjoined);

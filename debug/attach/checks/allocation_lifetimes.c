@@ -65,8 +65,8 @@ static void report_unordered_use(const lifetime_check *l, const lifetime_end *m,
     bg__report_add(l->report, "race", BG_WARNING, user->call, (const void *)m->begin,
                    frees ? "free it (cudaFreeAsync) in a stream that waits for all that use it"
                          : "let the stream of what uses it wait for the one that allocates it (cudaMallocAsync)",
-                   frees ? "nothing orders %s before %s, which frees the memory that it uses, at %p: others may get it "
-                           "first"
+                   frees ? "nothing orders %s before %s, which frees the memory that it uses, at %p: others may get "
+                           "it first"
                          : "%s is not ordered after %s, which allocates the memory that it uses, at %p",
                    name, end, (const void *)m->begin);
 }

@@ -449,10 +449,10 @@ static void report_pool_alias(const bg__block_use *u, const bg_graph *graph, bg_
     char text[200], where[300];
     bg__report_add(report, "pool-alias", u->kind == BG__USE_READS ? BG_FAULT : BG_WARNING, u->call,
                    (const void *)u->address,
-                   "keep the tensor as long as the graph is replayed, or give the graphs pools of their own; or launch "
-                   "the graph that fills it again before this one",
-                   "%s %s overwritten what %s %s here: %s, which %s fills; it was freed%s, and its memory given to %s, "
-                   "whose %s points there, and which was launched after %s; %s is %p%s",
+                   "keep the tensor as long as the graph is replayed, or give the graphs pools of their own; or "
+                   "launch the graph that fills it again before this one",
+                   "%s %s overwritten what %s %s here: %s, which %s fills; it was freed%s, and its memory given to "
+                   "%s, whose %s points there, and which was launched after %s; %s is %p%s",
                    b->overwriter, u->kind == BG__USE_READS ? "has" : "may have", bg__graph_name(graph),
                    u->kind == BG__USE_READS ? "reads" : "reads or writes", format_block(b, text, sizeof text),
                    b->maker->name, format_site(b->freed, where, sizeof where), b->overwriter, b->overwriter_node,

@@ -58,8 +58,7 @@ static void report_growth(const site *s)
 
     snprintf(message, sizeof message,
              "%zu executable graphs that were made here are alive, and hold %zu bytes of device memory; %zu of them "
-             "were made when "
-             "older ones had been launched again: nothing limits their number",
+             "were made when older ones had been launched again: nothing limits their number",
              s->alive, s->bytes, s->late);
     bg__attach_report_once(
         "growth", BG_WARNING, call, call, s->made,

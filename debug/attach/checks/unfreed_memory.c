@@ -169,8 +169,8 @@ static void report_never_freed_locked(const unpaired_node *first)
     if (count < REPORTED_GRAPHS)
         return;
     snprintf(message, sizeof message,
-             "%lu graphs allocated memory here that was never freed, %zu bytes in all: each launch frees what the one "
-             "before has allocated, but these were destroyed after a launch",
+             "%lu graphs allocated memory here that was never freed, %zu bytes in all: each launch frees what the "
+             "one before has allocated, but these were destroyed after a launch",
              count, bytes);
     bg__attach_report_call("never-freed", BG_WARNING, &place,
                            "free the memory after the last launch (cudaFreeAsync), or add a free node to the graph",

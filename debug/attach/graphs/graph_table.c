@@ -487,8 +487,8 @@ void bg__tracked_graph_set_stale(bg__tracked_graph *a)
         bg__report_add(
             a->report, "not-stepped", BG_NOTE, NULL, NULL,
             "update the executable graph from another graph instead (cuGraphExecUpdate)",
-            "%s is neither checked nor stepped from now on: the program set something in its executable graph "
-            "that CUDA cannot set in a copy, such as a disabled node",
+            "%s is neither checked nor stepped from now on: the program set something in its executable graph that "
+            "CUDA cannot set in a copy, such as a disabled node",
             bg__graph_name(a->graph));
         bg__process_report_add(a->report);
     }

@@ -54,8 +54,8 @@ void bg__other_graph_check(const bg__driver_call *call, int count)
     }
     written = bg__function_api_name(call->hook->name, stack, text, sizeof text);
     snprintf(message, sizeof message,
-             "%s returned %s and added no node: dependency %ld is a node of another graph%s, not of graph %p, "
-             "to which the call adds the node",
+             "%s returned %s and added no node: dependency %ld is a node of another graph%s, not of graph %p, to "
+             "which the call adds the node",
              written, cudaGetErrorName((cudaError_t)call->result), foreign, where, (void *)graph);
     bg__attach_report_once("other-graph", BG_FAULT, written, written, stack,
                            "add the node to the graph that has its dependencies; nodes of a graph that is no longer "

@@ -30,8 +30,8 @@ static void report_fault(const bg__runs *r, const char *how)
         return;
     bg__report_add(r->attached->report, "race", BG_WARNING, NULL, NULL,
                    "add the wait that is missing: the device may choose that order, too",
-                   "in another order that the graph allows (%s) the nodes end with %s, and in the order of the capture "
-                   "they do not: some of them lack an order",
+                   "in another order that the graph allows (%s) the nodes end with %s, and in the order of the "
+                   "capture they do not: some of them lack an order",
                    how, cudaGetErrorName(error));
 }
 

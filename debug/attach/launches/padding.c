@@ -337,8 +337,8 @@ static void report(const search *s, const bg__node *node)
     row_text(p, first, row, sizeof row);
     if (s->carried != 0)
         snprintf(carried, sizeof carried,
-                 ". It may have read what differed before it, at %p, of which no rows are told: then an earlier node "
-                 "lets padding in",
+                 ". It may have read what differed before it, at %p, of which no rows are told: then an earlier "
+                 "node lets padding in",
                  (const void *)s->carried);
     else if (!is_certain)
         snprintf(carried, sizeof carried,
@@ -429,8 +429,8 @@ static void end(bg__tracked_graph *a)
     if (!s->counted && !s->done)
         bg__process_report_add_unchecked("padding", bg__graph_name(a->graph),
                                          s->busy ? "whenever it was launched with padding rows, a stream was captured"
-                                                 : "when it was launched, no padding rows of floats were told that it "
-                                                   "uses (breakgraph.rows, bg_attach_rows)");
+                                                 : "when it was launched, no padding rows of floats were told that "
+                                                   "it uses (breakgraph.rows, bg_attach_rows)");
 }
 
 bg_status bg__attach_padding_begin(const bg__launcher **launcher)

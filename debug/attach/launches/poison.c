@@ -26,8 +26,8 @@ static void note_unrepeatable(const bg__runs *r, const bg__spans *differing)
     bg__report_add(
         r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)differing->list[0].begin,
         "make its kernels deterministic (in PyTorch: torch.use_deterministic_algorithms), and check again",
-        "two runs of the same nodes with the same patterns differ in %zu bytes, the first at %p: what depends "
-        "on patterns cannot be told",
+        "two runs of the same nodes with the same patterns differ in %zu bytes, the first at %p: what depends on "
+        "patterns cannot be told",
         bg__spans_bytes(differing), (const void *)differing->list[0].begin);
 }
 
@@ -115,8 +115,8 @@ static void count_looked(bg__seen *s, const bg__poisoned *p)
         not_looked(s, r, "no allocator tells which memory is free when it begins");
     else if (!r->ordered && bg__serial_is_seen(&r->nodes))
         not_looked(s, r,
-                   "its nodes ran with patterns one after the other, but not its launch, which the program would see: "
-                   "it has host functions or records events");
+                   "its nodes ran with patterns one after the other, but not its launch, which the program would "
+                   "see: it has host functions or records events");
 }
 
 static bg_status run_patterns(bg__poisoned *p, bg__seen *s)

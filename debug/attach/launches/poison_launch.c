@@ -122,8 +122,8 @@ static bg_status report(const bg__runs *r, const bg__spans *differing)
         snprintf(writer, sizeof writer, ", which %s may write", bg__node_text(node, name, sizeof name));
     bg__report_add(
         r->attached->report, "race", BG_WARNING, node != NULL ? node->call : NULL, (const void *)first,
-        "run `breakgraph check --attach --what=orders`, which names two nodes without an order; a launch that "
-        "finds there what the launch before has left hides the race",
+        "run `breakgraph check --attach --what=orders`, which names two nodes without an order; a launch that finds "
+        "there what the launch before has left hides the race",
         "a node reads memory before another one has written it: with patterns in memory that the graph fills "
         "itself, a launch and its nodes one after the other differ in up to %zu bytes, the first at %p%s",
         bg__spans_bytes(differing), (const void *)first, writer);
@@ -139,8 +139,8 @@ static void note_differing(const bg__runs *r, const bg__spans *differing)
     bg__report_add(
         r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)differing->list[0].begin,
         "run `breakgraph check --attach --what=orders`: it names nodes on whose order the result depends",
-        "without patterns, a launch and its nodes one after the other differ in up to %zu bytes, the first at "
-        "%p: there no launch with patterns is compared",
+        "without patterns, a launch and its nodes one after the other differ in up to %zu bytes, the first at %p: "
+        "there no launch with patterns is compared",
         bg__spans_bytes(differing), (const void *)differing->list[0].begin);
 }
 

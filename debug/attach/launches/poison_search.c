@@ -136,11 +136,10 @@ static void report(const search *s, const bg__spans *differing)
     bg__report_add(
         runs->attached->report, "reads-unwritten", BG_FAULT, node != NULL ? node->call : NULL,
         (const void *)s->cell->begin,
-        "fill it in the graph before it is read (cudaMemsetAsync, or zeros of PyTorch in place of empty), or "
-        "read only what was written",
-        "%s reads memory that no node of the graph has written before it: of %zu bytes at %p, which the "
-        "program's allocator has as free%s; up to %zu bytes of the graph's result depend on what is there, "
-        "the first at %p",
+        "fill it in the graph before it is read (cudaMemsetAsync, or zeros of PyTorch in place of empty), or read "
+        "only what was written",
+        "%s reads memory that no node of the graph has written before it: of %zu bytes at %p, which the program's "
+        "allocator has as free%s; up to %zu bytes of the graph's result depend on what is there, the first at %p",
         node != NULL ? bg__node_text(node, name, sizeof name) : "a node", s->cell->end - s->cell->begin,
         (const void *)s->cell->begin, parameter, bg__spans_bytes(differing), (const void *)differing->list[0].begin);
 }

@@ -20,8 +20,7 @@ static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_pr
         return;
     bg__report_add(
         p->attached->report, "nan-seen", BG_WARNING, probe->call, (const void *)probe->begin,
-        "probe the nodes before it, too; breakgraph step --attach finds where NaN come from, if they come "
-        "there, too",
+        "probe the nodes before it, too; breakgraph step --attach finds where NaN come from, if they come there, too",
         "%s left %llu NaN and %llu infinities of type %s in the %zu bytes from %p, in launch %llu of the graph: of "
         "the nodes that are probed it is the first one with NaN in that launch",
         probe->name, now->nan, now->inf, formats[probe->format], probe->end - probe->begin, (const void *)probe->begin,

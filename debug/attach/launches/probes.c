@@ -57,8 +57,8 @@ static bg_status look(bg__runs *r, bg__seen *s)
     BG__TRY(bg__probes_learn(p, r));
     if (p->count == 0) {
         leave_out(s, r,
-                  "no node that --probe names was seen to change memory that its parameters point to; nodes of child "
-                  "graphs are not probed");
+                  "no node that --probe names was seen to change memory that its parameters point to; nodes of "
+                  "child graphs are not probed");
         goto done;
     }
     BG__TRY(bg__probes_build(p, r));

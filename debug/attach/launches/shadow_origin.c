@@ -178,16 +178,16 @@ static bg_status report(const origin *o)
         bg__report_add(
             o->runs->attached->report, "mismatch", BG_WARNING, NULL, (const void *)address,
             "look for what else writes there: another stream, a host function",
-            "a launch left other bytes than its nodes one after the other, but none of them writes there: up to "
-            "%zu bytes, the first at %p%s",
+            "a launch left other bytes than its nodes one after the other, but none of them writes there: up to %zu "
+            "bytes, the first at %p%s",
             units * o->bytes, (const void *)address, words);
     else
         bg__report_add(
             o->runs->attached->report, "mismatch-origin", BG_WARNING, node->call, (const void *)address,
             "breakgraph check --attach --what=orders finds which of the nodes lack an order",
             "%s left other bytes in a launch of the graph than where its nodes ran one after the other from the "
-            "same memory: up to %zu bytes, the first at %p%s; no node before it did, as far as nothing "
-            "overwrote that later",
+            "same memory: up to %zu bytes, the first at %p%s; no node before it did, as far as nothing overwrote "
+            "that later",
             node->call != NULL ? node->call->name : bg__node_kind(node), units * o->bytes, (const void *)address,
             words);
 done:

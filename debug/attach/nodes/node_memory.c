@@ -50,8 +50,8 @@ static void report_uncopied(bg_report *report, const bg__piece *piece)
     bg__report_add(
         report, "not-counted", BG_NOTE, NULL, (const void *)piece->block,
         "step fewer graphs (--graphs), or free device memory",
-        "the block of %zu bytes at %p is too large to be copied before each node that may write it (the most "
-        "are %zu bytes for a node, and half of what is free): NaN that a node writes there is not found",
+        "the block of %zu bytes at %p is too large to be copied before each node that may write it (the most are "
+        "%zu bytes for a node, and half of what is free): NaN that a node writes there is not found",
         piece->block_end - piece->block, (const void *)piece->block, COPIED_MAX);
 }
 
@@ -267,8 +267,8 @@ static void report_input(const run *r, const bg__piece *piece, const bgk_words *
     unsigned long long first;
     bg__report_add(r->report, "nan-input", BG_NOTE, r->node->call, (const void *)held->address,
                    "look at what the program puts there before the launch",
-                   "%s is the first node that wrote NaN, %llu of type %s, but the memory that its parameters point to "
-                   "held NaN before it ran: at %p (%s)",
+                   "%s is the first node that wrote NaN, %llu of type %s, but the memory that its parameters point "
+                   "to held NaN before it ran: at %p (%s)",
                    r->text, bg__elements_nan(&piece->elements, words, &first),
                    bg__elements_text(&piece->elements, format), (const void *)held->address,
                    place_text(held->piece, place, sizeof place));

@@ -122,8 +122,8 @@ static void check_parameters_known(reach_collector *r, const bg__node *node)
     if (bg__node_parameter(node, 0, &parameter))
         return;
     snprintf(text, sizeof text,
-             "its kernel %.*s has no known parameters: what it changes, such as variables of its module, would not be "
-             "restored",
+             "its kernel %.*s has no known parameters: what it changes, such as variables of its module, would not "
+             "be restored",
              bytes < 40 ? (int)bytes : 40, first);
     set_obstacle(r, text);
 }

@@ -244,8 +244,8 @@ bg_status bg__runs_report_pair(bg__runs *runs, const bg__pair *pair, const char 
     BG__TRY(look_at_rounding(&s));
     bg__report_add(report, "race", s.rounding ? BG_NOTE : BG_WARNING, s.later->call,
                    s.shared.count > 0 ? (const void *)s.shared.list[0].begin : NULL,
-                   "let the stream of one wait for the other, where the graph is captured (an event, or wait_stream of "
-                   "PyTorch)",
+                   "let the stream of one wait for the other, where the graph is captured (an event, or wait_stream "
+                   "of PyTorch)",
                    "%s and %s have no order in the graph, and its result depends on which one runs first%s: %s (%s)",
                    bg__node_text(s.later, later, sizeof later), placed_name(s.earlier, earlier, sizeof earlier),
                    s.rounding ? ", by rounding alone, which is right if both add to it by atomics" : "",

@@ -36,9 +36,8 @@ static bg_status look_around(const bg__runs *r, const char **why)
     if (!contained)
         *why = "it wrote into memory that its first launch had not changed, of which there is no copy";
     else if (changed)
-        *why =
-            "memory changed in its launch that would not be restored: pinned host memory, or a block before one that "
-            "a kernel points to";
+        *why = "memory changed in its launch that would not be restored: pinned host memory, or a block before one "
+               "that a kernel points to";
 done:
     return status;
 }

@@ -251,8 +251,8 @@ static void report_inputs(const bg__graph_inputs *v, const char *graph)
         &kept, v, graph, "others do not write these inputs before each",
         "before each launch, write the inputs that change with the batch or step; weights and caches need no write");
     report_list(&carried, v, graph, "these are carried from launch to launch",
-                "set the values that each launch must start with, such as flags and counters, before the launch or in "
-                "the graph");
+                "set the values that each launch must start with, such as flags and counters, before the launch or "
+                "in the graph");
 }
 
 static void report_lost_results(const bg__graph_inputs *v, const char *graph)

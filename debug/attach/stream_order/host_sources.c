@@ -55,15 +55,14 @@ static void report_changed_source(const source *s, const char *graph)
 {
     char message[500], subject[160];
     snprintf(message, sizeof message,
-             "%s of %s copies %zu bytes from host memory at %p, which were written since the previous launch, and the "
-             "host has not "
-             "waited for that launch: the previous launch may copy the new bytes",
+             "%s of %s copies %zu bytes from host memory at %p, which were written since the previous launch, and "
+             "the host has not waited for that launch: the previous launch may copy the new bytes",
              s->name, graph, s->bytes, s->address);
     snprintf(subject, sizeof subject, "%s %s", graph, s->name);
     bg__attach_report_once_at(
         "host-source-changed", BG_WARNING, subject, s->name, s->site,
-        "record an event after the launch, and wait for it before you write the memory again; or alternate between two "
-        "buffers",
+        "record an event after the launch, and wait for it before you write the memory again; or alternate between "
+        "two buffers",
         message);
 }
 

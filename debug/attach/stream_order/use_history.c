@@ -243,8 +243,8 @@ static void report_unordered(const recorded_use *node, const recorded_use *other
     if (o->graph != NULL)
         snprintf(of_graph, sizeof of_graph, " of %s", o->graph);
     snprintf(message, sizeof message,
-             "%s of %s (launched into %s) and %s%s (launched %s it%s into %s) use the same memory, and nothing orders "
-             "them: %s %s %p, which %s %s",
+             "%s of %s (launched into %s) and %s%s (launched %s it%s into %s) use the same memory, and nothing "
+             "orders them: %s %s %p, which %s %s",
              n->name, n->graph, stream_name(n->stream, into[0]), o->name, of_graph, before ? "before" : "after",
              site_text(o, where, sizeof where), stream_name(o->stream, into[1]), n->name, access_verb(node->use),
              (void *)address, o->name, access_verb(other->use));

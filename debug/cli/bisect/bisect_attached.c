@@ -37,8 +37,8 @@ static cli_status end_without_nodes(cli_bisection *b)
 {
     return cli_bisect_set_sentence(
         b, CLI_UNJUDGED,
-        "none of the %zu nodes of '%s' can be launched outside of its graph: breakgraph run --attach "
-        "--nodes says why",
+        "none of the %zu nodes of '%s' can be launched outside of its graph: breakgraph run --attach --nodes says "
+        "why",
         b->name_count, b->argv[0]);
 }
 
@@ -48,9 +48,8 @@ static cli_status end_unchanged(cli_bisection *b)
         cli_json_number(b->root, "not_split") > 0 ? ", but for those that breakgraph run --attach --nodes names," : "";
     return cli_bisect_set_sentence(
         b, CLI_STAYS,
-        "the fault remains with all nodes%s launched outside of their graphs, one after the other: the "
-        "values or addresses in the graphs are wrong, not the order of their nodes; or the fault is in "
-        "no graph",
+        "the fault remains with all nodes%s launched outside of their graphs, one after the other: the values or "
+        "addresses in the graphs are wrong, not the order of their nodes; or the fault is in no graph",
         but);
 }
 
@@ -253,10 +252,10 @@ static cli_status reject_ordered(cli_bisection *b)
             continue;
         return cli_bisect_set_sentence(
             b, CLI_NONDETERMINISTIC,
-            "no culprit can be named: the fault vanishes with %s outside of the graph, but the graph "
-            "already orders it after the nodes that it must follow; so the order of other nodes decides: a "
-            "race, or sums by atomics, which may have any order. breakgraph check --attach "
-            "--what=orders names nodes whose order changes the result, and tells the two apart",
+            "no culprit can be named: the fault vanishes with %s outside of the graph, but the graph already orders "
+            "it after the nodes that it must follow; so the order of other nodes decides: a race, or sums by "
+            "atomics, which may have any order. breakgraph check --attach --what=orders names nodes whose order "
+            "changes the result, and tells the two apart",
             cli_json_text(call, "name"));
     }
     return CLI_OK;
@@ -308,8 +307,8 @@ static cli_status confirm_culprits(cli_bisection *b, bool *marks)
         return CLI_FAILED;
     return cli_bisect_set_sentence(
         b, CLI_NONDETERMINISTIC,
-        "not confirmed: good in %d of %d trials with %s%s outside of the graph, as where a fault shows "
-        "only sometimes: run the program more often in each trial with --count=N",
+        "not confirmed: good in %d of %d trials with %s%s outside of the graph, as where a fault shows only "
+        "sometimes: run the program more often in each trial with --count=N",
         good, CLI_CONFIRMATIONS, b->names[b->culprits[0]], b->found > 1 ? " and others" : "");
 }
 

@@ -106,14 +106,13 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     bool same;
 
     if (behind == NULL && strcmp(cli_json_text(call, "op"), "child graph") == 0) {
-        puts("    the nodes of the child graph, launched one after the other, give another result: look at them with "
-             "breakgraph check --attach --what=orders");
+        puts("    the nodes of the child graph, launched one after the other, give another result: look at them "
+             "with breakgraph check --attach --what=orders");
         return;
     }
     if (behind == NULL) {
         puts("    no earlier node is involved: launched by itself it gives another result than in the graph, or it "
-             "comes "
-             "too early in the graph for more than one node");
+             "comes too early in the graph for more than one node");
         return;
     }
     partner = cJSON_GetArrayItem(b->calls, (int)behind->valuedouble);

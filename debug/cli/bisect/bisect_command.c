@@ -46,14 +46,14 @@ static cli_status try_all_eager(cli_bisection *b)
     if (b->compiled)
         return cli_bisect_set_sentence(
             b, CLI_STAYS,
-            "the fault remains with none of the %zu runs of calls fused: no rule is to blame; "
-            "breakgraph bisect without --compiled looks for the call",
+            "the fault remains with none of the %zu runs of calls fused: no rule is to blame; breakgraph bisect "
+            "without --compiled looks for the call",
             b->name_count);
     return cli_bisect_set_sentence(
         b, CLI_STAYS,
-        "the fault remains with all %zu calls %seager: no captured call %sis to blame. It may be in work "
-        "that is captured outside op calls, in arguments that the capture has frozen%s, or in memory "
-        "that changes between replays; %s",
+        "the fault remains with all %zu calls %seager: no captured call %sis to blame. It may be in work that is "
+        "captured outside op calls, in arguments that the capture has frozen%s, or in memory that changes between "
+        "replays; %s",
         b->name_count, b->only != NULL ? "that match --only " : "", b->only != NULL ? "of these " : "",
         b->runner ? ", in padding rows of its batches" : "",
         b->shadow ? "breakgraph run --shadow=calls tells what differs" : "breakgraph check looks for these");
@@ -80,8 +80,8 @@ static cli_status try_in_series(cli_bisection *b)
     b->order = true;
     return cli_bisect_set_sentence(
         b, CLI_NONDETERMINISTIC,
-        "'%s' is good if its captured work runs one node after the other (%s), with no eager call: "
-        "the fault is one of order: a wait is missing, and no op call is to blame",
+        "'%s' is good if its captured work runs one node after the other (%s), with no eager call: the fault is one "
+        "of order: a wait is missing, and no op call is to blame",
         b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
 }
 
@@ -108,8 +108,8 @@ static cli_status try_before_search(cli_bisection *b, bool *search_culprits)
         b->without_graph = true;
         return cli_bisect_set_sentence(
             b, CLI_STAYS,
-            "the fault remains without any graph (BG_DEBUG=forward): it is not in the capture, but in "
-            "the model, or in what the program does around the pass (padding, inputs, order)");
+            "the fault remains without any graph (BG_DEBUG=forward): it is not in the capture, but in the model, or "
+            "in what the program does around the pass (padding, inputs, order)");
     }
     status = try_all_eager(b);
     *search_culprits = status == CLI_OK;
@@ -201,20 +201,19 @@ static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
     if (captured < 0 || eager < 0)
         return cli_bisect_set_sentence(
             b, CLI_UNJUDGED,
-            "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot "
-            "be judged",
-            names, cli_bisect_good_word(b), only, captured < 0 ? cli_bisect_bad_word(b) : cli_bisect_good_word(b));
+            "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot be judged", names,
+            cli_bisect_good_word(b), only, captured < 0 ? cli_bisect_bad_word(b) : cli_bisect_good_word(b));
     if (captured == 0)
         return cli_bisect_set_sentence(b, CLI_FAILED,
-                                       "not confirmed: good with %s %s, but good with only %s %s, too: the fault needs "
-                                       "other %s calls, as one of order does",
+                                       "not confirmed: good with %s %s, but good with only %s %s, too: the fault "
+                                       "needs other %s calls, as one of order does",
                                        names, cli_bisect_good_word(b), only, cli_bisect_bad_word(b),
                                        cli_bisect_bad_word(b));
     b->order = true;
     return cli_bisect_set_sentence(
         b, CLI_NONDETERMINISTIC,
-        "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s "
-        "%s: a fault of order comes and goes like that",
+        "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s %s: a fault of order "
+        "comes and goes like that",
         captured, TIMES, names, cli_bisect_bad_word(b), eager, TIMES, only, cli_bisect_good_word(b));
 }
 
@@ -435,9 +434,9 @@ static int run_bisect(const cli_arguments *arguments)
 
 static const cli_flag flags[] = {
     {"--check", "CMD", NULL, NULL,
-     "a shell command that judges each run by its exit status: 0 good, 125 skip, any other bad. It reads the program's "
-     "output from standard input, or from the file that BREAKGRAPH_OUTPUT names. Without it, the program's own exit "
-     "status decides"},
+     "a shell command that judges each run by its exit status: 0 good, 125 skip, any other bad. It reads the "
+     "program's output from standard input, or from the file that BREAKGRAPH_OUTPUT names. Without it, the "
+     "program's own exit status decides"},
     {"--shadow", NULL, NULL, NULL,
      "a run is bad if a replay differs from the eager pass, in its outputs or in those of an op call (BG_SHADOW)"},
     {"--compiled", NULL, NULL, NULL,

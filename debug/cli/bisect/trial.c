@@ -160,14 +160,14 @@ static cli_status judge_shadow(cli_bisection *b, cli_trial_purpose why, const cl
     if (why == CLI_AS_IS && !differs && gathered->replays > 0 && gathered->compared == 0)
         return cli_bisect_set_sentence(
             b, CLI_UNJUDGED,
-            "no replay of '%s' could be compared with its eager pass: breakgraph run --shadow=calls "
-            "says why; or judge it by its exit status, without --shadow, or by --check",
+            "no replay of '%s' could be compared with its eager pass: breakgraph run --shadow=calls says why; or "
+            "judge it by its exit status, without --shadow, or by --check",
             b->argv[0]);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
         (void)cli_print_message(
             CLI_OK,
-            "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the "
-            "status decides",
+            "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the status "
+            "decides",
             b->argv[0], end->code);
     *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
     return CLI_OK;
@@ -218,8 +218,8 @@ static cli_status record_nodes(cli_bisection *b, cli_trial_purpose why, const cl
         return CLI_OK;
     return cli_bisect_set_sentence(
         b, CLI_UNJUDGED,
-        "the graphs of '%s' have other names in this start than in the first one, so that none of "
-        "their nodes can be chosen; give them names (bg_attach_name_next, breakgraph.graph)",
+        "the graphs of '%s' have other names in this start than in the first one, so that none of their nodes can "
+        "be chosen; give them names (bg_attach_name_next, breakgraph.graph)",
         b->argv[0]);
 }
 
@@ -279,8 +279,8 @@ static cli_status run_starts(cli_bisection *b, cli_trial_purpose why, call_marks
     if (value == NULL)
         return cli_print_message(
             CLI_FAILED,
-            "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot "
-            "be written; set TMPDIR",
+            "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot be "
+            "written; set TMPDIR",
             b->compiled   ? "rules"
             : b->attached ? "nodes"
                           : "eager ops");
@@ -398,9 +398,8 @@ cli_status cli_trial_run_twice(cli_bisection *b, cli_trial_purpose why, bool *ba
     if (verdicts[0] != verdicts[1])
         return cli_bisect_set_sentence(
             b, CLI_NONDETERMINISTIC,
-            "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
-            "run it more often in "
-            "each trial with --count=N",
+            "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or run it more "
+            "often in each trial with --count=N",
             b->argv[0], cli_trial_purpose_names[why]);
     *bad = verdicts[0] == BG_BAD;
     return CLI_OK;

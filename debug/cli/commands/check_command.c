@@ -94,8 +94,8 @@ static cli_status choose_checks(checks *c, const cli_arguments *arguments)
     c->fatal = cli_given_value(arguments, "--fatal") != NULL;
     if (c->fatal && !c->attached)
         return cli_print_message(
-            CLI_USAGE, "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
-                       "of its replay");
+            CLI_USAGE, "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status of "
+                       "its replay");
     if (cli_given_value(arguments, "--orders") != NULL && !(c->attached && is_chosen(arguments, "orders")))
         return cli_print_message(CLI_USAGE, "--orders needs --attach and --what=orders, the check that counts them");
     if (cli_given_value(arguments, "--snapshot-limit") != NULL && !c->attached)
@@ -340,8 +340,8 @@ static const cli_flag flags[] = {
     {"--what", "all|graph|replay|recapture|poison|padding|orders|inputs", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
-     "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
-     "or a core file shows the place"},
+     "with --attach: end the program at its first fault, before the launch that would run into it, so that a "
+     "debugger or a core file shows the place"},
     {"--orders", .variable = "BG_ATTACH_ORDERS"},
     {"--snapshot-limit", .variable = "BG_ATTACH_SNAPSHOT_LIMIT"},
     {"--vary", "NAME=A,B", NULL, NULL,
@@ -354,18 +354,14 @@ static const cli_flag flags[] = {
 
 static const char more[] =
     "graph looks for races, leaks and bad addresses in each graph after its capture; replay checks its addresses "
-    "before "
-    "each "
-    "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory, "
-    "padding a padded batch with other values in the rows beyond it. "
-    "The program is started once for graph and replay, which only look, and once for the others, which run the "
-    "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
-    "With --attach each check starts it on its own, and recapture two or three times: it compares what the graphs "
-    "hold; padding needs a program that calls bg_attach_rows. "
-    "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second start is made "
-    "also after a crash. The last lines tell what was "
-    "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "
-    "finding, the finding names them.";
+    "before each replay; recapture captures each pass once more and compares, poison replays it with patterns in "
+    "unwritten memory, padding a padded batch with other values in the rows beyond it. The program is started once "
+    "for graph and replay, which only look, and once for the others, which run the pass on the host, or replay, "
+    "additional times: state that it keeps on the host may advance. With --attach each check starts it on its own, "
+    "and recapture two or three times: it compares what the graphs hold; padding needs a program that calls "
+    "bg_attach_rows. It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second "
+    "start is made also after a crash. The last lines tell what was looked at, and what was not and why. Notes do "
+    "not count as findings. With --ranks, if only some ranks have a finding, the finding names them.";
 
 const cli_command cli_check = {
     .name = "check",

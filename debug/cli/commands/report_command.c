@@ -463,9 +463,9 @@ static const cli_flag flags[] = {
 static const char more[] =
     "The program is started without standard input and without BG_DEBUG, and with BG_SHADOW=calls: each replay is "
     "compared with the eager pass, op call by op call. With --attach it lists the program's graphs instead. With "
-    "--trace it is started once before that, for the timeline. "
-    "Of each runner the report has the counters and batch sizes, and schedules that pad these batches less. "
-    "Directories and files hold reports of earlier runs (BG_REPORT, --json, also of check and step).";
+    "--trace it is started once before that, for the timeline. Of each runner the report has the counters and batch "
+    "sizes, and schedules that pad these batches less. Directories and files hold reports of earlier runs "
+    "(BG_REPORT, --json, also of check and step).";
 
 const cli_command cli_report = {
     .name = "report",

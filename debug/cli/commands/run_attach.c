@@ -105,15 +105,15 @@ static cli_status check_flags(const cli_arguments *arguments, bool attached)
     for (size_t i = 0; !attached && i < sizeof of_attach / sizeof *of_attach; i++)
         if (cli_given_value(arguments, of_attach[i]) != NULL)
             return cli_print_message(CLI_USAGE,
-                                     "%s needs --attach: ops of a program that uses libbreakgraph are made eager with "
-                                     "--eager-ops",
+                                     "%s needs --attach: ops of a program that uses libbreakgraph are made eager "
+                                     "with --eager-ops",
                                      of_attach[i]);
     for (size_t i = 0; attached && i < sizeof library_flags / sizeof *library_flags; i++)
         if (cli_given_value(arguments, library_flags[i]) != NULL)
             return cli_print_message(
                 CLI_USAGE,
-                "%s is for programs that use libbreakgraph, and cannot be used with --attach; see breakgraph "
-                "check --attach and step --attach",
+                "%s is for programs that use libbreakgraph, and cannot be used with --attach; see breakgraph check "
+                "--attach and step --attach",
                 library_flags[i]);
     return CLI_OK;
 }

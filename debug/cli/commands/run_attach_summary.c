@@ -53,8 +53,8 @@ static void print_probe(const cJSON *row)
             cli_json_text(row, "digest"));
     if (cli_json_number(row, "not_read") > 0)
         fprintf(stderr,
-                "    %.0f more were not read: they had not ended when the program did, or when it changed the graph, "
-                "or came while a stream captured\n",
+                "    %.0f more were not read: they had not ended when the program did, or when it changed the "
+                "graph, or came while a stream captured\n",
                 cli_json_number(row, "not_read"));
 }
 
@@ -89,9 +89,8 @@ static cli_status print_shadow(const cli_gathered *gathered)
     static const char *const kinds[] = {"shadow"};
 
     cli_coverage_print(gathered, kinds, 1, true, stderr);
-    fputs("A launch and its nodes one after the other hold the same values and addresses: what was frozen at capture "
-          "is not "
-          "seen (breakgraph check --attach --what=recapture).\n",
+    fputs("A launch and its nodes one after the other hold the same values and addresses: what was frozen at "
+          "capture is not seen (breakgraph check --attach --what=recapture).\n",
           stderr);
     return cli_coverage_has(gathered, "shadow") && cli_coverage_why_not(gathered, "shadow") == NULL ? CLI_OK
                                                                                                     : CLI_UNJUDGED;
@@ -117,7 +116,7 @@ cli_status cli_run_print_attached(const cli_gathered *gathered)
     return print_rows(
         gathered, print_probes,
         cli_coverage_has(gathered, "probe")
-            ? "what the probes have seen is unknown: it is written when the program ends, but not where a "
-              "signal or _exit ends it"
+            ? "what the probes have seen is unknown: it is written when the program ends, but not where a signal or "
+              "_exit ends it"
             : "no node was probed");
 }

@@ -231,8 +231,8 @@ static cli_status check_tools(void)
         return CLI_OK;
     return cli_print_message(
         CLI_USAGE,
-        "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: there are no replays that "
-        "--shadow compares; give one",
+        "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: there are no replays that --shadow "
+        "compares; give one",
         debug);
 }
 
@@ -284,12 +284,10 @@ static const cli_flag flags[] = {
     {"--trace", .variable = "BG_TRACE"},
     {"--strict", NULL, NULL, NULL,
      "exit with status 1 if a tool has findings (notes do not count), or with 4, 5, 6 or 14 if there was nothing to "
-     "look "
-     "at, or not all was compared, though the program ended with 0"},
+     "look at, or not all was compared, though the program ended with 0"},
     {"--seeds", "N", NULL, NULL,
      "run the program under HOSTCUDA_SEED=0 to N-1, one after the other, and print a table of the results; for the "
-     "host "
-     "device"},
+     "host device"},
     {"--no-prefix", NULL, NULL, NULL, "with --ranks: print lines of output without \"[rank 1] \" before them"},
     {"--output-dir", "DIR", NULL, NULL,
      "with --ranks: write output into DIR/rank-N.out and DIR/rank-N.err; creates DIR"},

@@ -300,8 +300,8 @@ static cli_status read_seeds(seed_runs *s)
 
     if (strcmp(bg_device_kind(), "host") != 0)
         return cli_print_message(CLI_USAGE,
-                                 "--seeds selects orders of the host device, and this breakgraph is built for NVIDIA's "
-                                 "CUDA runtime: build it and the program with DEVICE=host");
+                                 "--seeds selects orders of the host device, and this breakgraph is built for "
+                                 "NVIDIA's CUDA runtime: build it and the program with DEVICE=host");
     if (!isdigit((unsigned char)value[0]) || *end != '\0' || number < 1 || number > MOST_SEEDS)
         return cli_print_message(CLI_USAGE, "'--seeds=%s': allowed are whole numbers from 1 to %d", value, MOST_SEEDS);
     if (cli_given_value(s->arguments, "--reports") != NULL)

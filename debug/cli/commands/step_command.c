@@ -125,9 +125,9 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "Replays run node by node: each node is launched, waited for and checked. Notes do not count as findings. Ctrl-C, "
-    "SIGTERM and --stop end it between two nodes: reports and dumps are whole, and a note says how to go on. With "
-    "--json the program has no standard input, and its output is shown only if it fails.";
+    "Replays run node by node: each node is launched, waited for and checked. Notes do not count as findings. "
+    "Ctrl-C, SIGTERM and --stop end it between two nodes: reports and dumps are whole, and a note says how to go "
+    "on. With --json the program has no standard input, and its output is shown only if it fails.";
 
 const cli_command cli_step = {
     .name = "step",

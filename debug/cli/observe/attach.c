@@ -27,8 +27,7 @@ static const char *const library_folders[] = {"attach", "../lib/breakgraph", "..
 const cli_flag cli_attach_flags[] = {
     {"--attach", "preload|audit", "preload", NULL,
      "attach to a program that does not use libbreakgraph, by a preloaded library between it and the CUDA driver; "
-     "audit: "
-     "also where the program opens the driver by its path"},
+     "audit: also where the program opens the driver by its path"},
     {0},
 };
 
@@ -129,8 +128,8 @@ bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_
         snprintf(why, CLI_ATTACH_WHY, "the path %s has a blank or a colon; install breakgraph elsewhere", folder);
     else if (!find_driver(command, driver))
         snprintf(why, CLI_ATTACH_WHY,
-                 "no CUDA driver: libcuda.so.1 cannot be opened; install it, or use a breakgraph that was built with "
-                 "DEVICE=host");
+                 "no CUDA driver: libcuda.so.1 cannot be opened; install it, or use a breakgraph that was built "
+                 "with DEVICE=host");
     return why[0] == '\0';
 }
 

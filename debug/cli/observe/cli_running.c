@@ -175,8 +175,8 @@ static bool report_row(const ended_program *e, const cJSON *row)
                  "signal SIG%s ended the program while this host function of %s ran: %s; it had run %.0f time%s before",
                  sigabbrev_np(e->crash), cli_json_text(row, "graph"), what, count, count == 1 ? "" : "s");
         return add_finding(e, row, "host-function", message,
-                           "each launch of the graph calls it with the same userData: what that points to must not be "
-                           "freed, neither by the function, before the graph is destroyed");
+                           "each launch of the graph calls it with the same userData: what that points to must not "
+                           "be freed, neither by the function, before the graph is destroyed");
     }
     if (lasted < LONG_SECONDS)
         return true;
@@ -185,8 +185,8 @@ static bool report_row(const ended_program *e, const cJSON *row)
              cli_json_text(row, "graph"), lasted, what);
     return add_finding(
         e, row, "host-function", message,
-        "if it waits for a lock that is held by a thread which waits for the graph, that is a deadlock: let "
-        "go of the lock before calls that launch or wait, such as cudaStreamSynchronize");
+        "if it waits for a lock that is held by a thread which waits for the graph, that is a deadlock: let go of "
+        "the lock before calls that launch or wait, such as cudaStreamSynchronize");
 }
 
 static cli_status read_running_file(void *user, const char *path)
@@ -240,7 +240,7 @@ cli_status cli_running_add_findings(cli_gathered *gathered, const char *director
     if (status == CLI_OK && timeout > 0 && end->how == CLI_TIMED_OUT && e.files > 0 &&
         cli_gathered_count(gathered, "hang", 0) == 0)
         (void)cli_print_message(CLI_HANGS,
-                                "at the time limit no graph hung: each launch that was followed had ended, or had made "
-                                "progress within the last second");
+                                "at the time limit no graph hung: each launch that was followed had ended, or had "
+                                "made progress within the last second");
     return status;
 }

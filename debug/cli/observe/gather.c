@@ -31,8 +31,8 @@ static cli_status read_report(const char *path, cJSON **root)
     else if (cli_json_number(*root, "report_version") != CLI_REPORT_VERSION)
         status = cli_print_message(
             CLI_UNREADABLE,
-            "the program's library writes reports of version %g; this command reads version %d: use the "
-            "command that was installed with that library",
+            "the program's library writes reports of version %g; this command reads version %d: use the command "
+            "that was installed with that library",
             cli_json_number(*root, "report_version"), CLI_REPORT_VERSION);
     if (status != CLI_OK)
         cJSON_Delete(*root);
@@ -201,21 +201,20 @@ cli_status cli_gathered_check_replays(const cli_gathered *gathered, const char *
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL && gathered->code != 0)
         return cli_print_message(
             CLI_NOT_LINKED,
-            "'%s' ended with status %d before it used CUDA; if it did use it: try --attach=audit, or name "
-            "the program itself instead of its launcher",
+            "'%s' ended with status %d before it used CUDA; if it did use it: try --attach=audit, or name the "
+            "program itself instead of its launcher",
             program, gathered->code);
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
         return cli_print_message(
             CLI_NOT_LINKED,
-            "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "
-            "program itself instead of its launcher",
+            "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the program "
+            "itself instead of its launcher",
             program);
     if (gathered->processes == 0)
         return cli_print_message(
             CLI_NOT_LINKED,
-            "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
-            "the program "
-            "itself instead of its launcher; report, check and step look at any program with --attach",
+            "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name the "
+            "program itself instead of its launcher; report, check and step look at any program with --attach",
             program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return print_no_graph(gathered, program);

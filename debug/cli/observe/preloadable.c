@@ -106,8 +106,8 @@ static cli_preload examine_elf(int file, const char *path, char text[CLI_PRELOAD
     }
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != MACHINE) {
         snprintf(text, CLI_PRELOAD_TEXT,
-                 "%s is for another kind of processor (ELF machine %d) than this breakgraph: nothing can be preloaded "
-                 "into it, only into programs that it starts; use a breakgraph that is built for it",
+                 "%s is for another kind of processor (ELF machine %d) than this breakgraph: nothing can be "
+                 "preloaded into it, only into programs that it starts; use a breakgraph that is built for it",
                  path, head.e_machine);
         return CLI_PRELOAD_STARTED_ONLY;
     }

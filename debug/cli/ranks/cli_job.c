@@ -20,11 +20,11 @@
 
 const cli_flag cli_job_flags[] = {
     {"-e", "NAME=VALUE", NULL, NULL,
-     "set an environment variable of the program; repeat the flag for more than one. BG_ and HOSTCUDA_ variables must "
-     "be known, and their values allowed"},
+     "set an environment variable of the program; repeat the flag for more than one. BG_ and HOSTCUDA_ variables "
+     "must be known, and their values allowed"},
     {"--ranks", "N", NULL, NULL,
-     "start the program N times, as the ranks of one job; sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
-     "BG_RANKS_SOCKET, BG_RANKS_TOKEN"},
+     "start the program N times, as the ranks of one job; sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, "
+     "MASTER_PORT, BG_RANKS_SOCKET, BG_RANKS_TOKEN"},
     {"--oversubscribe", NULL, NULL, NULL, "allow more ranks than there are devices"},
     {0},
 };

@@ -149,11 +149,11 @@ static const char *describe_consequence(const pair_comparison *c, const cli_valu
     if (is_note(d, chance))
         return BG__MAYBE_PADDING;
     if (chance && c->all->varied)
-        return ", and differs between two runs that are alike, too: a seed, a time or a counter, of which each replay "
-               "uses the value of the capture";
+        return ", and differs between two runs that are alike, too: a seed, a time or a counter, of which each "
+               "replay uses the value of the capture";
     if (chance)
-        return ", though nothing was varied: a seed, a time or a counter, of which each replay uses the value of the "
-               "capture";
+        return ", though nothing was varied: a seed, a time or a counter, of which each replay uses the value of "
+               "the capture";
     if (d->pointer)
         return "; each replay uses the memory of the capture";
     return d->sure == 1 ? "; each replay uses the value of the capture, unless that is padding"

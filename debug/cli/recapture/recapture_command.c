@@ -351,12 +351,12 @@ void cli_recapture_print(const cli_recapture *r, FILE *out)
 {
     if (r->equal && r->varied)
         cli_print(out,
-                  "equal: all that was compared, %s and %s. That is right if the program copies the input into device "
-                  "memory that the graphs read",
+                  "equal: all that was compared, %s and %s. That is right if the program copies the input into "
+                  "device memory that the graphs read",
                   r->labels[0], r->labels[1]);
     else if (r->equal)
-        fputs("equal: all that was compared. To see what depends on an input of the program, vary it: --vary=NAME=A,B, "
-              "or breakgraph.vary in Python",
+        fputs("equal: all that was compared. To see what depends on an input of the program, vary it: "
+              "--vary=NAME=A,B, or breakgraph.vary in Python",
               out);
     if (r->equal)
         fputc('\n', out);

@@ -288,11 +288,10 @@ static void print_recommendation(const cJSON *rows, const cJSON *row, const cJSO
               out);
         return;
     }
-    fprintf(
-        out,
-        "    *: recommended, the fewest sizes that compute at most %.0f %% more rows than the best %.0f, and no more "
-        "padding than now\n",
-        bg__json_number(object, "percent"), bg__json_number(object, "longest"));
+    fprintf(out,
+            "    *: recommended, the fewest sizes that compute at most %.0f %% more rows than the best %.0f, and no "
+            "more padding than now\n",
+            bg__json_number(object, "percent"), bg__json_number(object, "longest"));
     if (recommended == now) {
         fputs("    the schedule in use is the recommended one\n", out);
         return;

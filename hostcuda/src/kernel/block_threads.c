@@ -73,12 +73,11 @@ static __attribute__((noinline)) void report_deadlock(const struct hc_runner *ru
         if (first == runner->thread_count)
             first = i;
     }
-    fprintf(
-        stderr,
-        "hostcuda: kernel %s: deadlock in block (%u,%u,%u): %u threads wait at __syncthreads, %u at a warp operation, "
-        "%u have exited; the first waiting thread is %u\n",
-        runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, runner->exited,
-        first);
+    fprintf(stderr,
+            "hostcuda: kernel %s: deadlock in block (%u,%u,%u): %u threads wait at __syncthreads, %u at a warp "
+            "operation, %u have exited; the first waiting thread is %u\n",
+            runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, runner->exited,
+            first);
 }
 
 void hc_runner_report_no_memory(struct hc_runner *runner)
@@ -344,8 +343,8 @@ void hostcuda_yield(void)
     struct hc_runner *runner = hc_current_runner;
     if (++runner->idle_yields > IDLE_YIELDS_MAX) {
         fprintf(stderr,
-                "hostcuda: kernel %s: block (%u,%u,%u) spins on memory that no thread of the block changes; blocks run "
-                "one after the other\n",
+                "hostcuda: kernel %s: block (%u,%u,%u) spins on memory that no thread of the block changes; blocks "
+                "run one after the other\n",
                 runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
         hc_runner_fail_grid(runner);
     }

@@ -36,8 +36,8 @@ bool hc_memory_modes_read(const char *text)
         word += *word == ',';
     }
     if (modes & HC_REUSE && modes & HC_NEVER_REUSE) {
-        fprintf(stderr, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude each other; allowed are poison, "
-                        "fence, and one of reuse and never\n");
+        fprintf(stderr, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude each other; allowed are "
+                        "poison, fence, and one of reuse and never\n");
         return false;
     }
     hc_memory_modes = modes;

@@ -85,8 +85,8 @@ ncclResult_t hc_comm_check_devices(const struct ncclComm *comm)
         for (int b = a + 1; b < comm->ranks; b++)
             if (boards[a].pid == boards[b].pid && boards[a].device == boards[b].device)
                 return hc_nccl_set_error(ncclInvalidUsage,
-                                         "ranks %d and %d of one process both use device %d; each needs its own, and "
-                                         "HOSTCUDA_DEVICES says how many there are",
+                                         "ranks %d and %d of one process both use device %d; each needs its own, "
+                                         "and HOSTCUDA_DEVICES says how many there are",
                                          a, b, boards[a].device);
     return ncclSuccess;
 }
@@ -105,8 +105,9 @@ ncclResult_t hc_comm_check_ready(ncclComm_t comm)
         return hc_nccl_set_error(ncclInvalidArgument, "%s", comm ? "comm is not a communicator" : "comm is NULL");
     ncclResult_t state = hc_comm_state(comm);
     if (state == ncclInProgress)
-        return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all of its ranks have joined; "
-                                                      "wait until ncclCommGetAsyncError is not ncclInProgress");
+        return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all of its ranks have "
+                                                      "joined; wait until ncclCommGetAsyncError is not "
+                                                      "ncclInProgress");
     if (!state && comm->life != HC_COMM_OPEN)
         return hc_nccl_set_error(ncclInvalidUsage, "the communicator was finalized");
     return state;

@@ -86,8 +86,8 @@ static ncclResult_t find_streams(struct issue *issues, size_t count)
             return report_cuda_error(error);
         if (issues[i].stream->capture != issues[0].stream->capture)
             return hc_nccl_set_error(ncclInvalidUsage,
-                                     "a communicator's calls in one group are on streams of different "
-                                     "captures, or only some of them are captured");
+                                     "a communicator's calls in one group are on streams of different captures, or "
+                                     "only some of them are captured");
     }
     return ncclSuccess;
 }

@@ -96,8 +96,8 @@ static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
     if (seconds >= wait_limit()) {
         hc_comm_fail(comm, ncclRemoteError,
                      "rank %d timed out after %llu s in %s, waiting for rank %s. On the host device, a process runs "
-                     "queued work only "
-                     "while it waits for or queries a stream or event; HOSTCUDA_NCCL_TIMEOUT sets the timeout",
+                     "queued work only while it waits for or queries a stream or event; HOSTCUDA_NCCL_TIMEOUT sets "
+                     "the timeout",
                      comm->rank, (unsigned long long)seconds, in, who);
     } else {
         fprintf(stderr, "hostcuda: rank %d waits in %s for rank %s; it will time out after %llu s\n", comm->rank, in,

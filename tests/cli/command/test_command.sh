@@ -323,8 +323,8 @@ fi
 expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
 
 if [ "$DEVICE" = host ]; then
-    expect eager-near 0 'no op so far matches "nromalize#0" .did you mean normalize..$' env BG_EAGER_OPS=nromalize#0 "$quickstart"
-    expect eager-nonsense 0 'no op so far matches "zzz"$' env BG_EAGER_OPS=zzz "$quickstart"
+    expect eager-near 0 '"nromalize#0" matches no registered op .did you mean normalize..$' env BG_EAGER_OPS=nromalize#0 "$quickstart"
+    expect eager-nonsense 0 '"zzz" matches no registered op$' env BG_EAGER_OPS=zzz "$quickstart"
     expect step-near 6 'BG_STEP_STOP=normalise#0: graph runs no call of that name .did you mean normalize#0..,' "$command" step --stop=normalise#0 -- "$quickstart"
 fi
 

@@ -31,8 +31,8 @@ expect adopt-eager-inline 1 'op decide, call decide#0 at .*/eager\.c:[0-9]+: .* 
 expect adopt-eager-unbreakable 1 'unset BG_BREAKABLE=0$' env BG_BREAKABLE=0 "$adopt/eager"
 # Its op is known when it has been called, so that its name is none without an op.
 says adopt-eager-named env BG_EAGER_OPS=decide "$adopt/eager" <<<"$numbers"
-expect adopt-eager-misspelt 0 'no op so far matches "decides" .did you mean decide..$' env BG_EAGER_OPS=decides "$adopt/eager"
-expect adopt-eager-misspelt-forward 0 'no op so far matches "decides" .did you mean decide..$' \
+expect adopt-eager-misspelt 0 '"decides" matches no registered op .did you mean decide..$' env BG_EAGER_OPS=decides "$adopt/eager"
+expect adopt-eager-misspelt-forward 0 '"decides" matches no registered op .did you mean decide..$' \
     env BG_EAGER_OPS=decides BG_DEBUG=forward "$adopt/eager"
 
 # And from outside, where nothing changes.

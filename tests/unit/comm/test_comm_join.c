@@ -184,7 +184,8 @@ TEST(test_twice)
 SIZES_TEST(test_other_size, 2)
 {
     m->options.size += is_last(m);
-    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the job has %d ranks on rank 0, but on rank %d it has %d", m->size, m->size - 1, m->size + 1);
+    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the job has %d ranks on rank 0, but on rank %d it has %d", m->size, m->size - 1,
+                   m->size + 1);
 }
 
 static void port_taken(struct member *m)
