@@ -25,7 +25,7 @@ elif ! build closures; then
 else
     expect closures 0 '^seen 123$' "$work/closures" value
     expect closures-check 0 '^check graph, replay, recapture, poison, padding: 0 findings$' "$OUT/breakgraph" check -- "$work/closures" value
-    expect closures-dangling 1 'warning \[dangling\] add#0 at tests/cli/build/closures\.cpp:16: what add#0 points to' \
+    expect closures-dangling 1 'warning \[dangling\] add#0 at tests/cli/build/closures\.cpp:16: the closure of add#0 points to' \
         "$OUT/breakgraph" check -- "$work/closures" reference
 fi
 

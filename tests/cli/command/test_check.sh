@@ -41,7 +41,7 @@ crash crash-next 7 '^next, if that finds nothing: breakgraph step -- ' --correct
 expect hang-looked 8 '^not looked at: recapture,poison,padding: it needs another start' "$command" check --timeout=2 -- sh -c "'$zoo/rebound_state' --correct; sleep 20"
 expect output-shown 4 '^  what failed$' "$command" check -- sh -c 'echo what failed; exit 3'
 expect found-and-failed 1 "^breakgraph check: 'sh' ended with status 3$" "$command" check --what=graph -- sh -c '"$0"; exit 3' "$zoo/join_skipped"
-expect hang-not-linked 8 'with --attach the graph in which it hangs is named' "$command" check --timeout=1 -- sleep 60
+expect hang-not-linked 8 '--attach names the graph in which it hangs' "$command" check --timeout=1 -- sleep 60
 expect one-check 1 '^check graph: 1 finding$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect one-check-looked 1 '^looked at: 1 graph, 3 calls, 3 nodes$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect other-checks 0 '^looked at: 1 graph captured again; 1 graph replayed with poison$' \

@@ -58,13 +58,13 @@ expect dump-file-gone 6 'its file 0002_copy_2.y.npy is gone; name another direct
 mv "$work/away" "$work/part/0002_copy_2.y.npy"
 cp "$work/part/index.json" "$work/away"
 sed -i 's/\("file":[[:space:]]*\)8,/\19,/' "$work/part/index.json"
-expect dump-changed 6 'index.json was changed since the dump stopped' stepped --dump="$work/part" -- "$program" 20 5
+expect dump-changed 6 'index.json was changed after the dump stopped' stepped --dump="$work/part" -- "$program" 20 5
 mv "$work/away" "$work/part/index.json"
 expect dump-other-from 6 'goes on with index 8, not with index 9' stepped --from=9 --dump="$work/part" -- "$program" 20 5
 expect dump-stop-again 0 'goes on with index 17' stepped --stop=copy#13 --dump="$work/part" -- "$program" 20 5
 expect dump-on 0 '; 17 nodes before them not looked at$' stepped --dump="$work/part" -- "$program" 20 5
 same dump-same
-expect dump-complete 2 'one that was stopped goes on' stepped --dump="$work/part" -- "$program" 20 5
+expect dump-complete 2 'a stopped one is continued' stepped --dump="$work/part" -- "$program" 20 5
 rm -r "$work/part"
 expect dump-stop-last 0 'nothing was left to run' stepped --stop=19 --dump="$work/part" -- "$program" 20 5
 same dump-stop-last-same

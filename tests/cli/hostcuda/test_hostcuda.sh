@@ -80,7 +80,7 @@ done
 expect bad-seed 2 'HOSTCUDA_SEED is "x"; allowed are 0' env HOSTCUDA_SEED=x "$program"
 expect bad-memory 2 'HOSTCUDA_MEMORY has the word "x"; allowed are poison' env HOSTCUDA_MEMORY=x "$program"
 expect bad-devices 2 'HOSTCUDA_DEVICES is "x"; allowed are 1 to' env HOSTCUDA_DEVICES=x "$program"
-expect bad-fault 2 'fault "x" of "x": there is no @' env HOSTCUDA_FAIL=x "$program"
+expect bad-fault 2 'fault "x" of "x": @N, the number of the call, is missing' env HOSTCUDA_FAIL=x "$program"
 expect fault 2 ': cudaMalloc[(].*: out of memory$' env HOSTCUDA_FAIL=cudaMalloc@3=CUDA_ERROR_OUT_OF_MEMORY "$program" --join
 expect later-fault 2 'missing_join.c:56: cudaMemcpyAsync[(].*[)]: an illegal memory access was encountered$' \
     env HOSTCUDA_FAIL=cudaMemsetAsync@1~cudaErrorIllegalAddress HOSTCUDA_SEED=2 HOSTCUDA_MEMORY=poison,fence "$program" --join

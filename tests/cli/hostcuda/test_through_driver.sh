@@ -147,12 +147,12 @@ refuses()
         fail "$name" "it says so more than once, or the call does not fail"
     fi
 }
-refuses no-library '(cannot be opened|lacks .*|fails in cuInit|leads to another driver .*)' \
+refuses no-library '(cannot be opened|lacks .*|fails in cuInit|calls a host device other .*)' \
     env HOSTCUDA_THROUGH_DRIVER=1 "$work/program"
 cp "$OUT/libhostcuda.so" "$work/other.so"
-forward_to=$work/other.so refuses another-copy 'leads to another driver than the program.s own host device: .*libhostcuda.so.*' through "$work/program"
+forward_to=$work/other.so refuses another-copy 'calls a host device other than the program.s own, .*libhostcuda.so.*' through "$work/program"
 forward=$work/lacking.so refuses lacking 'lacks cuGraphLaunch' through "$work/program"
-expect static 1 "leads to another driver" through "$OUT/tests/cli/command/ranges"
+expect static 1 "calls a host device other" through "$OUT/tests/cli/command/ranges"
 expect bad-value 1 'hostcuda: HOSTCUDA_THROUGH_DRIVER is "2"; allowed are 0 and 1' \
     env HOSTCUDA_THROUGH_DRIVER=2 "$work/program"
 exit $bad

@@ -102,7 +102,7 @@ FIXTURE_TEST(test_expected_breaks)
     EXPECT_NO_CAPTURE(
         many_breaks, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
         "the pass has 20 breaks, but options.expect_breaks is 1: eager_scaled#0 at tests/unit/capture/test_capture.c:",
-        " and 12 more; declare as eager");
+        " and 12 more; correct which ops");
     EXPECT_NO_CAPTURE(break_at_both_ends, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
                       "eager_scaled#1 at tests/unit/capture/test_capture.c:");
 

@@ -406,7 +406,7 @@ FIXTURE_TEST(test_refused)
 {
     OPENED_MODEL(m, f, 4);
     m.raw = true;
-    expect_refused(&m, "right", "work that no op call has launched");
+    expect_refused(&m, "right", "work that no op has launched");
     m.raw = false;
     m.fork = true;
     expect_refused(&m, "right", "a fork");

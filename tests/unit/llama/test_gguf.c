@@ -260,7 +260,7 @@ TEST(test_key_table_errors)
     write_header(&w, 3, 0, 2);
     write_key_u32(&w, "same", 1);
     write_key_u32(&w, "same", 2);
-    expect_refused(&w, "the key same is there twice");
+    expect_refused(&w, "the key same occurs twice");
     write_header(&w, 3, 0, 1);
     write_key(&w, "k", 8);
     write_u64(&w, UINT64_MAX - 7);

@@ -65,7 +65,7 @@ TEST(test_errors_list_what_is_allowed)
     expect_refused("full", "unknown flag \"full\"");
     expect_refused("--mode|fast", "--mode \"fast\"; allowed: eager, full, breakable");
     expect_refused("--weights|int8", "--weights \"int8\"; allowed: fp32, bf16");
-    expect_refused("--mode", "the flag \"--mode\" needs a value");
+    expect_refused("--mode", "\"--mode\" needs a value");
     expect_refused("--tokens|0", "--tokens \"0\"; allowed: a whole number from 1 to");
     expect_refused("--tokens|9x", "--tokens \"9x\"");
     expect_refused("--tokens|99999999999999999999999", "--tokens");

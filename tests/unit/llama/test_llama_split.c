@@ -119,9 +119,9 @@ TEST(test_refuses)
     expect_refused(&llama_small, 0, 9, "9 ranks cannot share 8 query heads and 512 hidden units");
     expect_refused(&few, 0, 4, "4 ranks cannot share 8 query heads and 3 hidden units");
     expect_refused(&uneven, 0, 2, "not a multiple of the key heads");
-    expect_refused(&llama_small, 2, 2, "there is no such rank");
-    expect_refused(&llama_small, -1, 2, "there is no such rank");
-    expect_refused(&llama_small, 0, 0, "there is no such rank");
+    expect_refused(&llama_small, 2, 2, "give a rank from 0 to ranks - 1");
+    expect_refused(&llama_small, -1, 2, "give a rank from 0 to ranks - 1");
+    expect_refused(&llama_small, 0, 0, "give a rank from 0 to ranks - 1");
 }
 
 /* ---- the weights -------------------------------------------------------------------------------- */

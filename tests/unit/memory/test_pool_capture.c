@@ -90,7 +90,7 @@ FIXTURE_TEST(test_the_limit_in_a_capture)
     assert_true(get(&f->y) == 22);
 }
 
-/* What a body asks for beyond what it had at capture is not the pool's, whose bucket is closed. */
+/* What a body asks for beyond what it had at capture does not belong to the pool, whose bucket is closed. */
 FIXTURE_TEST(test_more_scratch_in_a_replay)
 {
     bg_pool_stats before;

@@ -28,8 +28,8 @@ FIXTURE_TEST(test_what_cannot_be_released)
     char *kept = pool_take(pool, KIB), *foreign = pool_take(other, KIB), *inner, *pinned;
 
     expect_warning(pool, NULL, NULL);
-    expect_warning(pool, f->memory, "is not the pool's");
-    expect_warning(pool, foreign, "is not the pool's");
+    expect_warning(pool, f->memory, "does not belong to the pool");
+    expect_warning(pool, foreign, "does not belong to the pool");
     expect_warning(pool, kept + 256, "is inside a block");
     bg_pool_release(pool, kept);
     expect_warning(pool, kept, "was already released");
@@ -62,7 +62,7 @@ FIXTURE_TEST(test_the_limit)
     EXPECT_ERROR(text);
     snprintf(text, sizeof text, "%zu bytes are mapped, the limit is %zu bytes", 2 * page, 3 * page);
     EXPECT_ERROR(text);
-    EXPECT_ERROR("limit_bytes of the pool's options; of a runner, memory_limit");
+    EXPECT_ERROR("limit_bytes of the pool's options (for a runner: memory_limit");
     EXPECT_ERROR("smaller sizes");
     EXPECT_OK(bg__pool_check(pool));
     assert_int_equal(pool_stats(pool).mapped, 2 * page);

@@ -231,10 +231,10 @@ FIXTURE_TEST(test_two_of_one_name)
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
     EXPECT_FAILS(call_region(f, "eager_one", false, one, 1), BG_ERROR_INVALID_ARGUMENT,
-                 "it is another op than eager_one at ", "only the first is eager");
+                 "the name belongs to another op, eager_one at ", "only that op is eager");
     EXPECT_FAILS(call_region(f, "eager_one", true, one, 0), BG_ERROR_INVALID_ARGUMENT, "different numbers");
     EXPECT_FAILS(call_region(f, "eager_one", true, other, 1), BG_ERROR_INVALID_ARGUMENT, "different roles");
-    EXPECT_FAILS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT, "has a macro");
+    EXPECT_FAILS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT, "declared with a macro");
     EXPECT_OK(BG_CALL(eager_twice, f->stream, .x = f->x, .y = f->y)); /* unharmed */
 }
 
@@ -512,7 +512,7 @@ FIXTURE_TEST(test_pattern_without_op)
     setenv("BG_EAGER_OPS", "eager_misspelt,eager_scale", 1);
     expect_warnings(&s, BG_ERROR_OP, NULL);
     s.status = BG_OK;
-    expect_warnings(&s, BG_OK, "BG_EAGER_OPS: no op so far matches \"eager_misspelt\"");
+    expect_warnings(&s, BG_OK, "BG_EAGER_OPS: \"eager_misspelt\" matches no registered op");
     expect_warnings(&s, BG_OK, NULL);
     unsetenv("BG_EAGER_OPS");
 }

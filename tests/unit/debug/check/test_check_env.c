@@ -104,7 +104,7 @@ FIXTURE_TEST(test_nothing)
     model m = {.f = f, .leaves_out = true};
 
     set_variable("BG_CHECK", "poison");
-    EXPECT_IN(capture(&m, UNLAUNCHED), "BG_CHECK=poison is only for captures with options.launch_segments");
+    EXPECT_IN(capture(&m, UNLAUNCHED), "BG_CHECK=poison works only for captures with options.launch_segments");
     assert_int_equal(m.eager, 1);                     /* the replay */
     assert_string_equal(capture(&m, UNLAUNCHED), ""); /* once is enough */
     assert_string_equal(capture(&m, OPTIONS(.check = BG_REPLAY_CHECK_OFF)), "");

@@ -162,7 +162,7 @@ static void with_twin(fixture *f, int kind, const char *op, const char *output, 
 
 FIXTURE_TEST(test_default_stream)
 {
-    with_twin(f, DEFAULT, "on_stream", "y", " while the pass was captured");
+    with_twin(f, DEFAULT, "on_stream", "y", " during the capture of the pass");
 }
 
 FIXTURE_TEST(test_untracked_stream)
@@ -192,7 +192,7 @@ FIXTURE_TEST(test_half)
     EXPECT_NO_FINDING(leaks(&m, true));
     m.leaks = true;
     EXPECT_NO_FINDING(leaks(&m, false));
-    EXPECT_FINDING(leaks(&m, true), "leak", "scale#0", 0, "was written while the pass was captured");
+    EXPECT_FINDING(leaks(&m, true), "leak", "scale#0", 0, "was written during the capture of the pass");
     unmake(&m);
 }
 

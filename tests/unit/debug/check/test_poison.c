@@ -114,7 +114,7 @@ FIXTURE_TEST(test_output_never_written)
         EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
         snprintf(
             text, sizeof text,
-            "y of most#0 is not written in full: %d of its 64 elements keep the contents from before the replay, the "
+            "y of most#0 is not fully written: %d of its 64 elements keep the contents from before the replay, the "
             "first at index %d",
             left_out, N - left_out);
         EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->y), "unwritten-output", "most#0", line,
@@ -139,7 +139,7 @@ FIXTURE_TEST(test_unwritten_on_the_way)
         EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
         EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->z), "unwritten-output", "most#0", line,
-                          "y of most#0 is not written in full: 1 of its 64 elements hold");
+                          "y of most#0 is not fully written: 1 of its 64 elements keep");
     }
 }
 
@@ -256,7 +256,7 @@ FIXTURE_TEST(test_eager)
         EXPECT_OK(BG_CALL_ARGS(elsewhere, f->stream, &left));
         EXPECT_OK(BG_CALL(sum, f->stream, .x = left.y, .y = f->y));
         EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->y), "unwritten-output", "produce#0", line,
-                          "y of produce#0 is not written in full: 1 of its 64 elements hold");
+                          "y of produce#0 is not fully written: 1 of its 64 elements keep");
     }
 }
 

@@ -342,7 +342,7 @@ FIXTURE_TEST(test_joins)
     EXPECT_CUDA(cudaStreamCreateWithFlags(&beside.stream, cudaStreamNonBlocking));
     EXPECT_CUDA(cudaEventCreateWithFlags(&beside.event, cudaEventDisableTiming));
     shadow_silently(f, join_by_an_event, 60, 120);
-    shadow_rightly(f, join_in_a_body, 60, 120, "note [race] scale_beside#0 at |unless a later break waits for it");
+    shadow_rightly(f, join_in_a_body, 60, 120, "note [race] scale_beside#0 at |this is wrong unless");
     EXPECT_CUDA(cudaEventDestroy(beside.event));
     EXPECT_CUDA(cudaStreamDestroy(beside.stream));
 }

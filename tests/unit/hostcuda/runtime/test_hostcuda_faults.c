@@ -215,9 +215,9 @@ FAULT_TEST(test_what_is_ill_formed)
     static const struct {
         const char *faults, *why;
     } cases[] = {
-        {"cudaMalloc", "of \"cudaMalloc\": there is no @"},
-        {"cudaMalloc@1", "there is no = or ~"},
-        {"cudaMalloc@1,cudaFree@1=2", "fault \"cudaMalloc@1\" of \"cudaMalloc@1,cudaFree@1=2\": there is no = or ~"},
+        {"cudaMalloc", "of \"cudaMalloc\": @N, the number of the call, is missing"},
+        {"cudaMalloc@1", "=CODE or ~CODE is missing"},
+        {"cudaMalloc@1,cudaFree@1=2", "fault \"cudaMalloc@1\" of \"cudaMalloc@1,cudaFree@1=2\": =CODE or ~CODE is missing"},
         {"cudaMalloc@0=2", "the number behind @ must be 1 or more"},
         {"cudaMalloc@=2", "the number behind @ must be 1 or more"},
         {"cudaMalloc@-1=2", "the number behind @ must be 1 or more"},
@@ -229,10 +229,10 @@ FAULT_TEST(test_what_is_ill_formed)
         {"cublasSgemm@1=cudaErrorUnknown", "the code is not a cublasStatus_t"},
         {"cudaMalloc@1=cudaSuccess", "the code is success"},
         {"cudaMalloc@1=0", "the code is success"},
-        {"malloc@1=2", "is neither a function of CUDA, cuBLAS or NCCL"},
-        {"@1=2", "is neither a function of CUDA, cuBLAS or NCCL"},
-        {"cuda Malloc@1=2", "is neither a function of CUDA, cuBLAS or NCCL"},
-        {"**@1=2", "is neither a function of CUDA, cuBLAS or NCCL"},
+        {"malloc@1=2", "the name before @ must be a function of CUDA, cuBLAS or NCCL"},
+        {"@1=2", "the name before @ must be a function of CUDA, cuBLAS or NCCL"},
+        {"cuda Malloc@1=2", "the name before @ must be a function of CUDA, cuBLAS or NCCL"},
+        {"**@1=2", "the name before @ must be a function of CUDA, cuBLAS or NCCL"},
         {"cudaGetLastError@1=2", "never fails and is not counted"},
         {"cudaFree@1=2,", "fault \"\" of"},
         {",", "fault \"\" of"},
