@@ -1,5 +1,5 @@
 /* What the debugging tools may read of a graph, and do with it. Of this folder they include only this header and
- * tools.h, the table that they fill in. */
+ * debug_table.h, the table that they fill in. */
 #ifndef BG_GRAPH_INSPECT_H
 #define BG_GRAPH_INSPECT_H
 
@@ -228,7 +228,7 @@ void bg__watch_ranks_leave(bg_graph *graph);
 /* A pointer to the data of the tools; NULL before set. */
 void *bg__graph_tools(const bg_graph *graph);
 void bg__graph_set_tools(bg_graph *graph, void *tools);
-/* Whether the hook `replay` (tools.h) runs the graph's replays from now on. */
+/* Whether the hook `replay` (debug_table.h) runs the graph's replays from now on. */
 void bg__graph_set_diverted(bg_graph *graph, bool diverted);
 
 #endif
