@@ -207,8 +207,9 @@ static bool has_inner_leak(const leak_search *s, const watched_output *w)
     return false;
 }
 
-/* Several calls may have an output in the same memory. Reports the calls that left no node, innermost first; if all
- * have nodes, the first one. */
+/* Several calls may have an output in the same memory. Reports each changed output of a call that left no node, unless
+ * a call inside it left none either and leaks. Then reports changed outputs that no finding covers yet, one call for
+ * each. */
 static bg_status report_leaks(leak_search *s, bg_report *report)
 {
     bg__spans told = {0};

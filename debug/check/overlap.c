@@ -80,7 +80,8 @@ static bool is_bridge(const call_block *h)
     return h->block->kind == BG__BRIDGE;
 }
 
-/* Scratch blocks share their memory with each other: only pairs with a bridge buffer are checked. */
+/* Scratch blocks may share memory, so two of them are not compared. Checks only pairs with at least one bridge buffer.
+ */
 static void check_blocks(const bg_graph *graph, bg_report *report, const call_block *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

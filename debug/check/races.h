@@ -22,7 +22,7 @@ typedef struct bg__race {
 /* BG_CHECK_OVERLAP: tensors of one call that overlap (overlap.c), and calls without an order (races.c). */
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
 bg_status bg__check_races(bg_graph *graph, bg_report *report);
-/* Calls each for every race of the graph. It runs nothing. */
+/* Calls each() once for every race of the graph. Launches no work. */
 bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user);
 /* Adds the finding, on the later call. */
 void bg__report_race(bg_report *report, bg_severity severity, const bg__race *race);

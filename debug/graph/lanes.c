@@ -107,7 +107,7 @@ static unsigned find_position(const bg__lanes *s, size_t index, int lane)
     return found != NULL ? found->position : 0;
 }
 
-/* Whether the row has all lanes in met, except the lane itself. */
+/* Whether the row has every lane in `waited`, at the same position; `lane` itself is not compared. */
 static bool row_covers_waits(const bg__lanes *s, size_t index, int lane)
 {
     for (size_t i = 0; i < s->waited_count; i++)
@@ -116,7 +116,7 @@ static bool row_covers_waits(const bg__lanes *s, size_t index, int lane)
     return true;
 }
 
-/* Makes a row from met. */
+/* Makes a row from `waited`. */
 static bg_status add_row(bg__lanes *s, size_t *index)
 {
     size_t need = s->entry_count + s->waited_count;

@@ -116,12 +116,12 @@ static const char *advice_for(const bg__marked_node *node)
         return "if it waits for a lock that a thread holds which waits for the graph, that is a deadlock: let go of "
                "the lock before calls that launch or wait, such as cudaStreamSynchronize";
     if (node->type == cudaGraphNodeTypeWaitEvent)
-        return "record the event after the work that it waits for, and launch that work before this graph";
+        return "record the event after the work that this node must wait for, and launch that work before this graph";
     if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit)
         return "launch no more blocks than fit at once where blocks wait for each other, or launch it as a "
                "cooperative kernel, which CUDA refuses where they do not fit";
     if (node->type == cudaGraphNodeTypeKernel)
-        return "look at what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was "
+        return "check what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was "
                "not reset after the last launch, is never as they want it";
     return "check what it waits for";
 }

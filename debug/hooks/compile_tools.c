@@ -89,7 +89,7 @@ static void report_fitting_rule(bg_report *report, const bg__call *run, int coun
 static void report_unproven_rule(bg_report *report, const bg__call *run, const char *why)
 {
     bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
-                   "enable the proof of the rule, or use the rule without a proof (BG_COMPILE_PROVE=off)",
+                   "remove the cause, so that the rule can be proven, or use it without a proof (BG_COMPILE_PROVE=off)",
                    "the rule for %s is not used: it could not be proven: %s", run->op->name, why);
 }
 
@@ -106,7 +106,7 @@ static void report_fusion(bg_report *report, const bg_graph *graph, const bg_fus
     case BG_FUSION_UNPROVEN: report_unproven_rule(report, &run, fusion->why); break;
     case BG_FUSION_REFUSED:
         bg__report_add(report, "fusion-refused", BG_NOTE, &run, NULL,
-                       "the graph uses the calls themselves, which are correct; see docs/compile.md for each reason",
+                       "the graph uses the calls themselves, so nothing is wrong; docs/compile.md explains each reason",
                        "the calls match the rule for %s, but the rule is not used: %s", fusion->op, fusion->why);
         break;
     case BG_FUSION_DIFFERS:
@@ -158,8 +158,8 @@ void bg__compile_report_fusions(const bg_graph *graph)
     if (printed)
         bg__report_print(report, stderr);
     else if (info.level == BG_LEVEL_AS_IS)
-        bg__warn("%s: no rule matches a run of calls; searched %d segments, %zu nodes", bg__graph_name(graph),
-                 info.pieces, info.nodes_before);
+        bg__warn("%s: no rule matches any sequence of calls; searched %d segments with %zu nodes",
+                 bg__graph_name(graph), info.pieces, info.nodes_before);
     if (bg_report_count(report) > 0)
         bg__process_report_add(report);
 done:

@@ -8,7 +8,7 @@ typedef struct bg__mapping {
     uintptr_t low, high;
     bool readable, writable;
     bool stack;     /* it is a thread's stack */
-    uintptr_t top;  /* stack pointer of another thread's stack; 0: the thread runs, or it is not known */
+    uintptr_t top;  /* stack pointer of the stopped thread that owns this stack; 0: unknown, or the thread is running */
     char name[256]; /* "[heap]", a file's path; "" for anonymous memory */
 } bg__mapping;
 

@@ -13,7 +13,7 @@ typedef struct bg__call_key {
 typedef struct bg__call_index {
     bg__call_key *keys; /* in order of the list */
     size_t count, capacity;
-    size_t *by_name, *by_call; /* tables of places in keys, from 1 on; 0: free */
+    size_t *by_name, *by_call; /* hash tables of indexes into keys, plus 1; 0: free slot */
     size_t slots;              /* slots of each table, a power of two */
 } bg__call_index;
 

@@ -24,8 +24,8 @@ static bg_status record_mismatch(bg__shadow *s, bg__shadow_output *out, const bg
 static void report_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
     static const char *const in_order =
-        "no op call differs when each waits for the one before it: look for a wait that is missing, between the "
-        "calls of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
+        "no op call differs when each waits for the one before it, so a wait is missing: between two calls that a "
+        "race finding names (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
     static const char *const in_work =
         "check work that is launched outside op calls, and memory that nothing has written";
     static const char *const apart =

@@ -147,7 +147,7 @@ static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
         bg__timing_free(&g->nodes);
         if (status == BG_OK)
             return BG_OK;
-        bg__warn("BG_SHADOW: there are no times of a replay of %s: %s", bg__graph_name(graph), bg_last_error());
+        bg__warn("BG_SHADOW: a replay of %s could not be timed: %s", bg__graph_name(graph), bg_last_error());
         BG__TRY(bg__wait_for_stream(s->stream)); /* queued work writes tensors that are restored next */
         BG__TRY(bg__shadow_restore(s));
     }

@@ -247,8 +247,8 @@ static bg_status report_nondeterministic(const bg__suspect *suspect, const bg_gr
 
     BG__TRY(find_host_function(graph, suspect->call, host, sizeof host));
     bg__report_add(report, "nondeterministic", BG_NOTE, suspect->call, NULL,
-                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
-                   "a tolerance where atomic sums differ",
+                   "make the pass deterministic first: in options.state, list the tensors that it keeps from run to "
+                   "run, and set a tolerance where atomic sums differ",
                    suspect->order ? "%s of %s rounds differently if those of its nodes that do not wait for each "
                                     "other run in another order%s"
                                   : "the eager pass is nondeterministic: two runs from the same contents of memory "

@@ -169,7 +169,8 @@ void bg__dump_free(bg__dump *dump)
 
 /* ---- tensors ---- */
 
-/* Whether a file of this call has that name. The call's so_far tensors are the last of the list. */
+/* Whether a file of this call has that name. Whether one of the last so_far tensors in the list, those of this call,
+ * has a file of that name. */
 static bool is_file_name_used(const bg__dump *dump, int so_far, const char *name)
 {
     const cJSON *tensor = dump->tensors->child;

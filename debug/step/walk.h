@@ -55,7 +55,7 @@ bg_status bg__walk_begin_calls(bg__walk_state *w, bg__step_part *p, bg__step_cal
 bg_status bg__walk_end_calls(bg__walk_state *w, bg__step_call *c, bg__walk_unit *u);
 /* Begins the captured calls around an eager call, which may run before their first node. */
 bg_status bg__walk_begin_enclosing_calls(bg__walk_state *w, const bg__call *eager);
-/* Begins c without counting its inputs: no NaN is reported to originate in it. */
+/* Begins c without counting NaN and infinities of its inputs, so c is never named as their origin. */
 void bg__walk_begin_uncounted(bg__step_call *c);
 /* The same for all calls of a step that runs as a whole. */
 void bg__walk_skip_calls(const bg__walk_state *w, bg__step_view step);

@@ -19,7 +19,8 @@ typedef struct track {
 enum { HOST_PROCESS = 1, DEVICE_PROCESS = 2 };
 static const track cpu_track = {HOST_PROCESS, 11, "CPU: the host issues segments, eager calls and copies"};
 static const track gpu_track = {DEVICE_PROCESS, 21,
-                                "GPU: from an event before each step to one after it, including waits for the host"};
+                                "GPU: time of each step between an event before it and one after it; includes waits "
+                                "for the host"};
 static const track calls_track = {DEVICE_PROCESS, 22,
                                   "op calls in segments: sum of the GPU times of their nodes, each run alone"};
 static const track nodes_track = {DEVICE_PROCESS, 23,

@@ -326,8 +326,9 @@ static void end_condition(scan *s, const condition *c)
     if (c->line == 0 || c->another || !c->sure || s->defines)
         return;
     fprintf(stderr,
-            "%s:%u: error: the code under this condition is for GPUs of some __CUDA_ARCH__, which the host device does "
-            "not define, so it would be dropped; add an #else for other devices, or || defined(__HOSTCUDA_CC__)\n",
+            "%s:%u: error: the code under this condition is for GPUs of some __CUDA_ARCH__, which the host device "
+            "does not define, so it would be dropped; add an #else for other devices, or || "
+            "defined(__HOSTCUDA_CC__)\n",
             s->name, c->line);
     s->good = false;
 }

@@ -141,7 +141,7 @@ typedef struct bg_runner_config {
     /* memory_limit as a part of the device's whole memory, up to 1; the lower of both holds. Default: 0, no limit. */
     double memory_fraction;
     /* How segments are compiled, as bg_capture_options.level; where rules are to be proven, each capture launches its
-     * segments, so that the referee has data. Default: FROM_ENV. */
+     * segments, so that the check of rules (compile.h) has real data. Default: FROM_ENV. */
     int level;
     /* At level 3: for which sizes of buckets rules that are specialised for shapes are used, "1,2,4" or "schedule", all
      * of them. Default: NULL, all. */

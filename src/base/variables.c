@@ -17,8 +17,8 @@
 /* In the order of the help text; the rows of a group are adjacent. */
 const bg__variable bg__variables[] = {
     {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
-     .text = "forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager "
-             "call; step: after each node"},
+     .text = "forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and "
+             "eager call; step: after each node"},
     {"BG_EAGER_OPS", "capture", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed = PATTERNS "; or @FILE, a readable file of such patterns",
      .text = "run these ops eagerly: \"attention,moe_*,rope#3,!sample_*\"; @FILE reads patterns from a file"},
@@ -29,8 +29,8 @@ const bg__variable bg__variables[] = {
              "an error"},
 
     {"BG_COMPILE", "compile", BG__FORM_CHOICE, "0|1|2|3|none|as-is|once|piecewise", .fallback = "0",
-     .text = "replace runs of op calls by the ops of rules; 1: only list where; 2: rules for any shape; 3: also rules "
-             "for some shapes"},
+     .text = "replace runs of op calls by the ops of rules; 1: only list where; 2: rules for any shape; 3: also "
+             "rules for some shapes"},
     {"BG_COMPILE_OPS", "compile", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed =
          "names of rules' ops like add_rms_norm, or add_rms_norm#3, '*' for any characters, '!' before a name to "

@@ -20,9 +20,8 @@ static bg_status check_last_stream(const bg__last_use *use)
     if (use->stream != NULL && use->stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(use->stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
-        status =
-            bg__fail(BG_ERROR_BUSY, "a graph of the pool was last replayed on a stream that is now capturing; end that "
-                                    "capture first");
+        status = bg__fail(BG_ERROR_BUSY, "a graph of the pool was last replayed on a stream that is now capturing; end "
+                                         "that capture first");
 done:
     return status;
 }

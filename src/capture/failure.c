@@ -66,8 +66,8 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
     bg__capture_record_failure(capture, status);
     bg__capture_notify_failure(capture, capture->message); /* the others wait */
     if (!capture->eager && !capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
-        bg__warn("%s: the stream could not be captured again after the failure; until bg_capture_end, work launched on "
-                 "it runs and is not captured",
+        bg__warn("%s: the stream could not be captured again after the failure; until bg_capture_end, work launched "
+                 "on it runs and is not captured",
                  capture->graph->name);
     bg__error_set_text(capture->message);
     return capture->status;

@@ -17,7 +17,7 @@ enum { BG__PROTOCOL = 3, BG__TOKEN_MAX = 256, BG__SLACK_MS = 2000 };
 
 /* Why rank 0 may refuse a rank to which it has not proven itself. */
 #define BG__REFUSED_VERSION  "it has a different version of breakgraph than rank 0"
-#define BG__REFUSED_TOKEN    "it has another token than rank 0; set the same BG_RANKS_TOKEN on all ranks"
+#define BG__REFUSED_TOKEN    "the rank's token is not rank 0's; set the same BG_RANKS_TOKEN on all ranks"
 #define BG__REFUSED_USER     "on this machine only processes of rank 0's user may join"
 #define BG__REFUSED_STRANGER "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join"
 

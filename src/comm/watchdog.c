@@ -27,7 +27,7 @@ static void describe_progress(bg__watchdog *w, char text[BG__PLACE_MAX])
     if (link->waiting)
         snprintf(text, BG__PLACE_MAX, "waits at \"%s\"; %s", at, replay);
     else
-        snprintf(text, BG__PLACE_MAX, "%s; the last call made with the others was \"%s\"", replay, at);
+        snprintf(text, BG__PLACE_MAX, "%s; its last exchange with the others was \"%s\"", replay, at);
     pthread_mutex_unlock(&link->lock);
 }
 
@@ -236,7 +236,7 @@ static void check_progress(bg__watchdog *w)
 
 static void warn_of_failure(const bg__link *link)
 {
-    bg__warn("rank %d aborts: %s", link->rank, link->failure.text);
+    bg__warn("rank %d aborts its communicator: %s", link->rank, link->failure.text);
 }
 
 /* Work in flight may finish by itself, unless a rank is known to be stuck. An op that is running may use the

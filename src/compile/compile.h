@@ -122,7 +122,7 @@ bg_status bg__fusions_check(const bg__piece *piece);
 /* Checks that all ranks have found the same runs. It also returns a failure that another rank has had since their last
  * exchange. */
 bg_status bg__fusions_agree(const bg__piece *piece);
-/* Refuses a run that another rank does not use: ranks whose segments compute differently would drift apart. */
+/* Sets the fusion to REFUSED if another rank does not apply it: ranks that compute differently would drift apart. */
 bg_status bg__fusion_agree_on_use(bg__ranks *ranks, bg__fusion *run);
 /* Closes a run whose rule is known to be wrong or slower. */
 bg_status bg__fusion_drop_known(bg__fusion *run);

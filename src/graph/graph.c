@@ -109,8 +109,8 @@ static void wait_for_last_use(const bg_graph *graph)
         call = "cudaEventSynchronize", error = cudaEventSynchronize(use->event);
     bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("%s: %s failed with %s, so bg_graph_destroy did not wait for its work, which may still read closures "
-                 "that are now destroyed",
+        bg__warn("%s: %s failed with %s, so bg_graph_destroy did not wait for its work, which may still read "
+                 "closures that are now destroyed",
                  graph->name, call, cudaGetErrorName(error));
 }
 

@@ -74,7 +74,8 @@ static inline bg__recent_owner *recent_slot(bg__owner_index *order, uintptr_t ad
 }
 
 /* An address that was recorded earlier in this capture is not looked up again: if its allocation has been freed since,
- * the graph is stale already. The two inner levels may change during a capture; the version shows when. */
+ * the graph is stale already. Registered blocks and pools may change during a capture; an owner found under another
+ * version is not used. */
 static bool find_known_owner(bg__recorded_addresses *noted, bg__owner_level level, uintptr_t address, uint64_t version,
                              int *index)
 {

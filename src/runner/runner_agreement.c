@@ -123,8 +123,8 @@ bg_status bg__runner_agree_once(bg_runner *runner)
 bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status)
 {
     char text[240];
-    int used = snprintf(text, sizeof text, "%s, query lengths with decode graphs: %d", bg__mode_name(runner->mode),
-                        runner->plan.group_count - 1);
+    int used = snprintf(text, sizeof text, "%s, number of query lengths that have decode graphs: %d",
+                        bg__mode_name(runner->mode), runner->plan.group_count - 1);
 
     for (int i = 0; i < runner->row_limit_count && used < (int)sizeof text; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s %d", i == 0 ? ", row limits" : "",

@@ -355,7 +355,7 @@ static const char *format_use(const bg__block_use *u)
 
 static const char *struct_remark(const bg__block_use *u)
 {
-    return u->alone ? "" : " (in a struct, where it may be a number or unused)";
+    return u->alone ? "" : " (in a struct, so it may be a number or padding)";
 }
 
 /* Where the object that the program had named at this address lies now; 0: nowhere. A name that is older than the block

@@ -120,7 +120,7 @@ bg_status bg__graph_values_begin(void)
     out.file = open_values_file(directory);
     if (out.file < 0) {
         out.error = errno;
-        bg__warn("--attach: check recapture compares nothing: no file for values in %s: %s", directory,
+        bg__warn("--attach: check recapture does not compare this process: no file for its values in %s: %s", directory,
                  strerror(out.error));
         goto done;
     }

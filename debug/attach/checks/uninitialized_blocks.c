@@ -39,7 +39,8 @@ static bool may_hold_data(const bg__block_use *u)
            u->kind != BG__USE_OWN;
 }
 
-/* Adds memory that may hold data, of one allocator only: blocks of different allocators may contain each other. */
+/* Adds the blocks of this allocator that may hold data. One allocator at a time, since a block of one may lie inside a
+ * block of another. */
 static bg_status add_initialized_blocks(const bg__block_uses *uses, bg__allocator allocator, const bg__spans *found,
                                         bg__spans *held)
 {

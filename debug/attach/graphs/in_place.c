@@ -139,8 +139,7 @@ bool bg__launch_in_place(const bg__launcher *launcher, bg__tracked_graph *a, cud
     }
     as_it_is = own != bg__graph_get_facts(a->graph).device;
     if (as_it_is)
-        report_launch_left(launcher, a,
-                           "it is launched into a stream of another device; launch it into a stream of its own device");
+        report_launch_left(launcher, a, "it is launched into a stream of another device than its own");
     answered = launch_or_replace(launcher, a, stream, as_it_is, result);
     restore_context(device);
     return answered;

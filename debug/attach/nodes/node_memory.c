@@ -334,7 +334,7 @@ static void stop_after_error(memory_check *w, const bg__node *node, bg_report *r
         return;
     w->broken = true;
     bg__report_add(report, "not-counted", BG_NOTE, node->call, NULL,
-                   "step fewer graphs (--graphs) or launches (--replays), while more memory is free",
+                   "if memory is short, step fewer graphs (--graphs) or launches (--replays)",
                    "the memory that this node and all later nodes of %s write is not checked: %s",
                    bg__graph_name(w->graph), bg_last_error());
 }

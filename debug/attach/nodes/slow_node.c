@@ -29,8 +29,8 @@ static void warn_slow(const bg__slow_node *slow)
 
     if (file != NULL && call->site.line > 0)
         snprintf(line, sizeof line, ":%d", call->site.line);
-    bg__warn("--attach: step of %s waits for %s%s%s%s, for more than %d s now. If it waits for what the program does "
-             "after its launch, it never ends: leave this graph out (--graphs)",
+    bg__warn("--attach: step of %s waits for %s%s%s%s, for more than %d s now. If it waits for what the program "
+             "does after its launch, it never ends: leave this graph out (--graphs)",
              bg__graph_name(slow->graph), call != NULL ? call->name : bg__node_kind(slow->node),
              file != NULL ? " at " : "", file != NULL ? file : "", line, SLOW_SECONDS);
 }

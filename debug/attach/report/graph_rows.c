@@ -86,7 +86,7 @@ void bg__graph_row_set_counts(cJSON *row, uint64_t launches, uint64_t updates)
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
 }
 
-/* Adds the number if the row has none of that name. */
+/* Sets the row's number of that name, and adds it if it is missing. */
 static void set_number(cJSON *row, const char *name, double number)
 {
     cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);

@@ -197,7 +197,7 @@ bg_status bg__chosen_places_find(bg__chosen_places *p, const bg__tracked_graph *
             continue;
         p->chosen++;
         if (list[i].why == NULL && is_coresident(&p->ties, i))
-            list[i].why = "another NCCL kernel is not ordered with it, and one may wait for the other";
+            list[i].why = "no dependency orders it and another NCCL kernel, and each may wait for the other";
         if (list[i].why != NULL)
             add_kept_node(kept_list, list[i].why, node->call);
         p->outside[i] = list[i].why == NULL;

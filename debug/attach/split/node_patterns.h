@@ -19,7 +19,7 @@ typedef struct bg__pattern_candidate {
     const char *stack; /* of the call that made it, a line for each frame; NULL: unknown */
 } bg__pattern_candidate;
 
-/* BG__CHOSEN_FIRST: by a pattern with '^'. */
+/* BG__CHOSEN_FIRST: chosen by a pattern with '^'; it is launched before all nodes that it does not depend on. */
 typedef enum bg__choice { BG__NOT_CHOSEN, BG__CHOSEN, BG__CHOSEN_FIRST } bg__choice;
 
 /* Returns what the last matching pattern says about the node. */

@@ -246,7 +246,7 @@ static void report_inputs(const bg__graph_inputs *v, const char *graph)
         append_writer(l, i);
     }
     report_list(&refreshed, v, graph, "others write these inputs before each",
-                "check that no input is missing that each batch or step changes");
+                "check that this list has every input that changes with each batch or step");
     report_list(
         &kept, v, graph, "others do not write these inputs before each",
         "before each launch, write the inputs that change with the batch or step; weights and caches need no write");

@@ -177,7 +177,7 @@ static void record_launch_locked(bg__graph_uses *uses, CUstream stream)
     bg__graph_inputs_record_launch(uses->inventory, uses->id);
     apply_waits_locked(uses, stream);
     if (!bg__clocks_add_work(stream, &work)) {
-        stop_recording_locked("the program uses more than 64 streams at a time");
+        stop_recording_locked("more than 64 streams have work that the host has not waited for");
         return;
     }
     for (size_t i = 0; i < uses->count && !bg__clocks_is_order_unknown(work); i++) {
@@ -237,7 +237,7 @@ void bg__stream_order_record_work(const bg__driver_call *call, const char *name,
     bg__outside_work_read(&launched, call, name);
     apply_implicit_waits_locked(launched.implicit_order, stream);
     if (!bg__clocks_add_work(stream, &work))
-        stop_recording_locked("the program uses more than 64 streams at a time");
+        stop_recording_locked("more than 64 streams have work that the host has not waited for");
     else if (!bg__clocks_is_order_unknown(work))
         record_uses_locked(&launched, &work, stream);
     if (launched.implicit_order.signals_host)

@@ -114,7 +114,8 @@ static size_t find_listed_call(const call_list *list, const cJSON *call)
     return i;
 }
 
-/* Inserts the call at *at, or after the calls inside the one before that; *at becomes its index. */
+/* Inserts the call at *at. If deeper calls begin there (those inside the preceding call), it goes after them. Stores
+ * its index in *at. */
 static bool insert_listed_call(call_list *list, size_t *at, const cJSON *call)
 {
     int depth = call_depth(call);

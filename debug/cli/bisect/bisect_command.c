@@ -80,8 +80,8 @@ static cli_status try_in_series(cli_bisection *b)
     b->order = true;
     return cli_bisect_set_sentence(
         b, CLI_NONDETERMINISTIC,
-        "'%s' is good if its captured work runs one node after the other (%s), with no eager call: the fault is one "
-        "of order: a wait is missing, and no op call is to blame",
+        "'%s' is good if its captured nodes run one after another (%s), even with no eager call. So a wait is "
+        "missing; no op call is to blame",
         b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
 }
 

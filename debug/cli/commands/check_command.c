@@ -252,9 +252,10 @@ static cli_status check_all(checks *c, const cli_observation *o)
     for (int i = 0; c->attached && i < c->count; i++)
         if (strcmp(c->kinds[i], "replay") != 0 && is_given_by_flag(c->arguments, c->kinds[i]) &&
             !covers_all_graphs(c, c->kinds[i]))
-            return cli_print_message(CLI_UNJUDGED,
-                                     "%s did not cover every graph of '%s'; the lines 'not looked at' say why",
-                                     c->kinds[i], o->argv[0]);
+            return cli_print_message(
+                CLI_UNJUDGED,
+                "%s did not cover every graph of '%s'; the lines 'not looked at' (with --json: not_checked) say why",
+                c->kinds[i], o->argv[0]);
     return CLI_OK;
 }
 

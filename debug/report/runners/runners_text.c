@@ -273,7 +273,7 @@ static void print_gain(const cJSON *now, const cJSON *recommended, FILE *out)
     else
         fprintf(out, " pads %.0f rows as now", padding);
     if (batches < batches_now)
-        fprintf(out, ", with %.0f batches by a graph instead of %.0f", batches, batches_now);
+        fprintf(out, ", and runs %.0f batches as graphs instead of %.0f", batches, batches_now);
     fputs("; --json has the sizes of the others\n", out);
 }
 

@@ -94,8 +94,9 @@ static const struct place {
 static bool report_unusable_library(const char *what, const char *which)
 {
     fprintf(stderr,
-            "hostcuda: HOSTCUDA_THROUGH_DRIVER=1: libcuda.so.1 %s%s; link the program with libhostcuda.so, and preload "
-            "a libcuda.so.1 that calls this file (for breakgraph --attach, use the one of the same installation)\n",
+            "hostcuda: HOSTCUDA_THROUGH_DRIVER=1: libcuda.so.1 %s%s; link the program with libhostcuda.so, and "
+            "preload a libcuda.so.1 that calls this file (for breakgraph --attach, use the one of the same "
+            "installation)\n",
             what, which);
     return false;
 }

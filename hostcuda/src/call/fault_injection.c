@@ -23,8 +23,8 @@ static void warn_of_fault_rule(const char *text, const char *part, size_t length
 {
     fprintf(stderr,
             "hostcuda: fault \"%.*s\" of \"%s\": %s; write NAME@N=CODE (call N of NAME, or of *, returns CODE) or "
-            "NAME@N~CODE (the device fails at the next wait after that call), separated by commas; tools:NAME counts "
-            "calls by breakgraph's tools\n",
+            "NAME@N~CODE (the device fails at the next wait after that call), separated by commas; tools:NAME "
+            "counts calls by breakgraph's tools\n",
             (int)length, part, text, wrong);
 }
 

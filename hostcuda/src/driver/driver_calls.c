@@ -43,7 +43,7 @@ bool hc_driver_enter_runtime(const char *name)
     return true;
 }
 
-/* The thread still has the driver function's name if the runtime was not called. */
+/* Clears the name that hc_driver_enter_runtime has set; it is still there if no runtime function was called. */
 CUresult hc_driver_leave_runtime(cudaError_t error)
 {
     hc_thread()->inside.door = NULL;

@@ -39,7 +39,7 @@ bool hc_driver_lacks_context(void);
     {                                                                                                                  \
         HC_DRIVER_AS(__VA_ARGS__);                                                                                     \
     }
-/* Defines such a function that needs a current context, and has no stream parameter that could provide one. */
+/* Defines a driver function that needs a current context, and has no stream parameter that could provide one. */
 #define HC_CONTEXT_ENTRY(entry, params, ...)                                                                           \
     CUresult entry params                                                                                              \
     {                                                                                                                  \

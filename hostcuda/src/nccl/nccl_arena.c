@@ -159,14 +159,16 @@ static struct hc_arena *open_other_process(const struct name *name)
         if (descriptor >= 0)
             close(descriptor);
         set_arena_error(
-            "the process %d that made the unique id has ended, or runs on another machine or as another user",
+            "the process %d that made the unique id has ended, has closed the id since all its ranks have joined, "
+            "or runs on another machine or as another user",
             name->pid);
         return NULL;
     }
     struct hc_arena *arena = make_arena(descriptor);
     if (arena && !is_named(arena, name)) {
-        set_arena_error("process %d, which made the unique id, no longer has it: all its ranks have joined already",
-                        name->pid);
+        set_arena_error(
+            "process %d, which made the unique id, no longer has it; usually all its ranks have joined already",
+            name->pid);
         hc_arena_release(arena);
         arena = NULL;
     }

@@ -106,7 +106,7 @@ ncclResult_t hc_comm_check_ready(ncclComm_t comm)
     ncclResult_t state = hc_comm_state(comm);
     if (state == ncclInProgress)
         return hc_nccl_set_error(ncclInvalidArgument, "the communicator is used before all of its ranks have "
-                                                      "joined; wait until ncclCommGetAsyncError is not "
+                                                      "joined; wait until ncclCommGetAsyncError no longer reports "
                                                       "ncclInProgress");
     if (!state && comm->life != HC_COMM_OPEN)
         return hc_nccl_set_error(ncclInvalidUsage, "the communicator was finalized");

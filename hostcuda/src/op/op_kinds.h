@@ -24,7 +24,7 @@ enum hc_op_kind {
 struct hc_op {
     unsigned references;
     enum hc_op_kind kind;
-    bool unchecked;                                     /* a captured fill of memory that did not exist then */
+    bool unchecked;                                     /* a fill whose memory did not exist at the capture */
     void (*release_references)(const struct hc_op *op); /* releases what the op refers to; NULL: nothing */
     union {
         struct {

@@ -195,12 +195,12 @@ done
 
 nobody() { grep -q '^culprit' "$work/log" && fail "$1-nobody" "it names a culprit" || pass "$1-nobody"; }
 serial='case $BG_DEBUG,$HOSTCUDA_SEED in step,* | *,0) exec ./faulty wrong 8 ;; *) exec ./faulty wrong 8 2 ;; esac'
-expect order 12 'the fault is one of order: a wait is missing, and no op call is to blame' in_work "$command" bisect -- sh -c "$serial"
+expect order 12 'So a wait is missing; no op call is to blame' in_work "$command" bisect -- sh -c "$serial"
 nobody order
 grep -qF 'next: breakgraph check --what=graph -- sh -c' "$work/log" && pass order-next || fail order-next "it does not point to the check"
 expect order-json 12 '"result":[[:space:]]*"order"' in_work "$command" bisect --json -- sh -c "$serial"
 if [ "$DEVICE" = host ]; then
-    expect order-shadow 12 'HOSTCUDA_SEED=0.*one of order' in_work env HOSTCUDA_SEED=3 "$command" bisect --shadow -- sh -c "$serial"
+    expect order-shadow 12 'HOSTCUDA_SEED=0.*a wait is missing' in_work env HOSTCUDA_SEED=3 "$command" bisect --shadow -- sh -c "$serial"
     nobody order-shadow
     expect order-seed 1 '^next: breakgraph check -e HOSTCUDA_SEED=3 -- ./faulty wrong 8 2$' in_work env HOSTCUDA_SEED=3 "$command" bisect -- ./faulty wrong 8 2
 fi

@@ -107,7 +107,8 @@ bool form_works(const form &asked)
     result got = asked.run(77);
     if (asked.bytes == 1)
         return got.low == 0xffff && got.high == 0;
-    unsigned long long all = asked.bytes == 2 ? 0xffffull : 0xffffffffull; /* 77 needs no more, see give_result */
+    unsigned long long all =
+        asked.bytes == 2 ? 0xffffull : 0xffffffffull; /* 77 needs no more, see write_division_result */
     return got.low == all && got.high == all;
 }
 

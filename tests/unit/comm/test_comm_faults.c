@@ -96,7 +96,7 @@ static void does_not_come(struct member *m)
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "has waited 1 s at \"the second\"");
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"), " %s: waits at \"the second\"", the_others(m));
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"),
-                 "rank %d: not in a replay; the last call made with the others was \"the first\"", m->size - 1);
+                 "rank %d: not in a replay; its last exchange with the others was \"the first\"", m->size - 1);
 }
 
 /* Rank 0 is the one that does not come. */
@@ -106,7 +106,7 @@ static void zero_does_not_come(struct member *m)
     if (m->rank == 0)
         await_failure(m);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "has waited 1 s at \"the second\"");
-    EXPECT_FAILED(m, "rank 0: not in a replay; the last call made with the others was \"the first\"");
+    EXPECT_FAILED(m, "rank 0: not in a replay; its last exchange with the others was \"the first\"");
     EXPECT_FAILED(m, m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
 }
 
@@ -180,9 +180,9 @@ static void replays_alone(struct member *m)
         model_replay(m);
     (void)cudaStreamSynchronize(m->stream);
     EXPECT_FAILED(m, "has made no progress for 1 s");
-    EXPECT_FAILED(m, " %s: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last", the_others(m));
+    EXPECT_FAILED(m, " %s: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last", the_others(m));
     EXPECT_FAILED(m,
-                  "rank %d: not in a replay; the last was bucket 8, replay 0; the last call made with the others was "
+                  "rank %d: not in a replay; the last was bucket 8, replay 0; its last exchange with the others was "
                   "\"the choice of batch",
                   m->size - 1);
     EXPECT_RANKS(m->ranks->enter(m->ranks->user, "bucket 8", 9, 1), "has made no progress for 1 s");
@@ -196,7 +196,7 @@ TEST(test_watchdog)
         int given_up = 0;
         run_members(size, replays_alone, NULL);
         for (int i = 0; i < size; i++) {
-            bool gives_up = strstr(members_said[i], "aborts: the replay on rank ") != NULL;
+            bool gives_up = strstr(members_said[i], "aborts its communicator: the replay on rank ") != NULL;
             given_up += gives_up;
             if (!gives_up && !strstr(members_said[i], "has aborted its communicator")) /* an earlier one has */
                 fail_msg("rank %d said: %s", i, members_said[i]);
@@ -263,7 +263,7 @@ static void moves_again(struct member *m)
     await_failure(m);
     EXPECT_FAILED(m, "has made no progress for 1 s");
     EXPECT_FAILED(m, "bucket 8, replay 1, has queued none of its 1 steps");
-    EXPECT_FAILED(m, "2: not in a replay; the last call made with the others was \"the second\"");
+    EXPECT_FAILED(m, "2: not in a replay; its last exchange with the others was \"the second\"");
     if (is_slow)
         m->ranks->leave(m->ranks->user);
 }

@@ -154,7 +154,7 @@ static void come_refused(const struct member *m, const char *token, bg__handshak
 
 /* ---- a stranger at rank 0's door ------------------------------------------------------------------------------- */
 
-static const char wrong_token[] = "it has another token than rank 0";
+static const char wrong_token[] = "the rank's token is not rank 0's";
 
 static void guess(const struct member *m)
 {

@@ -127,7 +127,7 @@ static void with_tokens(struct member *m)
     } else {
         m->options.rank = 1;
         m->options.token = *wrong ? wrong : NULL;
-        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "it has another token than rank 0");
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the rank's token is not rank 0's");
         tell_ready(m);
     }
 }

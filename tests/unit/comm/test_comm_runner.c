@@ -55,8 +55,8 @@ SIZES_TEST(test_eager_run_fails, 2)
     await_failure(m);
     EXPECT_FAILED(m, "has made no progress for 1 s");
     EXPECT_FAILED(m, " %s: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;%s", the_others(m),
-                  m->size == 2 ? " the" : "");
-    EXPECT_FAILED(m, " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
+                  m->size == 2 ? " its" : "");
+    EXPECT_FAILED(m, " rank %d: not in a replay; the last was an eager run, replay 0; its last", m->size - 1);
     EXPECT_RANKS(run_one(runner), "has made no progress for 1 s");
     EXPECT(seconds_passed(m) < SOON);
     bg_runner_destroy(runner);

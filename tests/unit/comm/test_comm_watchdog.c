@@ -157,7 +157,7 @@ static void hear_verdict(struct scene *s, const char *text)
 /* ---- the tests ----------------------------------------------------------------------------------------------------
  */
 
-#define ZERO "rank 0: not in a replay; the last call made with the others was \"\""
+#define ZERO "rank 0: not in a replay; its last exchange with the others was \"\""
 
 #define COMM_WATCHDOG_TEST(name) TEST_F(name, open_scene, close_scene, struct scene *s)
 

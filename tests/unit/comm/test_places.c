@@ -139,7 +139,7 @@ TEST(test_scattered)
     for (int step = 2; step <= 3; step++) {
         for (int i = 0; i < MANY; i++)
             places[i].text = i % step
-                                 ? "not in a replay; the last call made with the others was \"the choice of batch 1\""
+                                 ? "not in a replay; its last exchange with the others was \"the choice of batch 1\""
                                  : "does not answer";
         bg__format_places(text, sizeof text, "why", places, MANY);
         assert_int_equal(count_named(text, named), MANY);

@@ -216,8 +216,8 @@ TEST(test_another_mode)
     check_config(ANOTHER_MODE, BG_MODE_FULL, "rank 0: full", "piecewise");
     EXPECT_OK(bg_op_set_attributes("row_weak", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     check_config(ANOTHER_MODE, BG_MODE_FULL_AND_PIECEWISE,
-                 "rank 0: full_and_piecewise, query lengths with decode graphs: 2",
-                 "full_and_piecewise, query lengths with decode graphs: 1");
+                 "rank 0: full_and_piecewise, number of query lengths that have decode graphs: 2",
+                 "full_and_piecewise, number of query lengths that have decode graphs: 1");
 }
 
 /* A bucket that one rank cannot capture is none on any, and the other one is there. */

@@ -289,8 +289,10 @@ TEST(test_failures)
         cudaError_t (*launch)(cudaStream_t on);
         const char *said;
     } cases[] = {
-        {barrier_of_two_warps, "deadlock in block"}, {barrier_of_many_warps, "deadlock in block"},
-        {hk_deadlock_warp, "deadlock in block"},     {hk_trap, "called __trap"},
+        {barrier_of_two_warps, "deadlock in block"},
+        {barrier_of_many_warps, "deadlock in block"},
+        {hk_deadlock_warp, "deadlock in block"},
+        {hk_trap, "called __trap"},
         {launch_spin, "spins on memory"},
     };
     skip_unless(on_host_device(), "on a GPU, threads that wait for each other for ever hang or do anything");

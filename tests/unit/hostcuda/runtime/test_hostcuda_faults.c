@@ -217,7 +217,8 @@ FAULT_TEST(test_what_is_ill_formed)
     } cases[] = {
         {"cudaMalloc", "of \"cudaMalloc\": @N, the number of the call, is missing"},
         {"cudaMalloc@1", "=CODE or ~CODE is missing"},
-        {"cudaMalloc@1,cudaFree@1=2", "fault \"cudaMalloc@1\" of \"cudaMalloc@1,cudaFree@1=2\": =CODE or ~CODE is missing"},
+        {"cudaMalloc@1,cudaFree@1=2",
+         "fault \"cudaMalloc@1\" of \"cudaMalloc@1,cudaFree@1=2\": =CODE or ~CODE is missing"},
         {"cudaMalloc@0=2", "the number behind @ must be 1 or more"},
         {"cudaMalloc@=2", "the number behind @ must be 1 or more"},
         {"cudaMalloc@-1=2", "the number behind @ must be 1 or more"},
