@@ -132,7 +132,7 @@ expect attach-bisect-sometimes 12 'is good in one trial and bad in another: .* w
 sed -i 's/n % 2 \* n/n/' "$work/sometimes"
 echo 0 >"$work/turn"
 expect attach-bisect-count 1 '^culprit graph#0/combine#7 ' bisect --count=12 -- ./sometimes
-! deep || grep -q 'behind graph#0/project#22 ' "$work/log" || fail attach-bisect-count "project#22 is not named"
+! deep || grep -q 'after graph#0/project#22 ' "$work/log" || fail attach-bisect-count "project#22 is not named"
 
 # ---- interrupted, and gone on from there ---------------------------------------------------------------------------
 # What stops it: a start that hangs, until bisect is told to end.

@@ -145,7 +145,7 @@ static bool is_state_lost(void)
 /* bg_graph_destroy could not wait for the work that reads closures, or note it for the next use of the pool. */
 static bool is_not_waited_for(void)
 {
-    return strstr(said, "closures of its calls that the work reads may be gone") != NULL ||
+    return strstr(said, "which may still read closures that are now destroyed") != NULL ||
            strstr(said, "before the pool is used again, that use does not wait for it") != NULL;
 }
 
