@@ -106,7 +106,7 @@ static bg_status judge_prefix(culprit_search *s, size_t length, bg_verdict *verd
     return status;
 }
 
-/* Finds the prefix nearest to the middle between bad and good that is not SKIP; *at is good if all are SKIP. */
+/* Finds the prefix nearest to the middle between `bad` and `good` that is not SKIP; *at is `good` if all are SKIP. */
 static bg_status judge_middle(culprit_search *s, long bad, long good, long *at, bg_verdict *verdict)
 {
     long middle = bad + (good - bad) / 2;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether the call of that name runs inside the call outer: "attention#0/rope#1" inside "attention#0". */
+/* Whether the call of that name runs inside the call `outer`: "attention#0/rope#1" inside "attention#0". */
 bool bg__is_call_inside(const char *call, const char *outer);
 
 #endif

@@ -23,7 +23,7 @@ static int print_version(const cli_arguments *arguments)
     return CLI_OK;
 }
 
-/* It has no run: main calls print_help, which needs the list of all commands. */
+/* It has no member `run`: main calls print_help, which needs the list of all commands. */
 static const cli_command help = {
     .name = "help",
     .arguments = "[COMMAND]",
@@ -86,9 +86,9 @@ static int flush_output(int status)
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
-/* If a standard stream is closed, the next file that is opened would get its number, and what is printed. /dev/null
- * takes the number instead: reads and writes fail as on a closed stream, and started programs do not inherit it. false
- * with errno. */
+/* If a standard stream is closed, the next file that is opened would get its number, and would receive what is printed.
+ * /dev/null takes the number instead: reads and writes fail as on a closed stream, and started programs do not inherit
+ * it. Returns false, with errno, if that fails. */
 static bool reserve_standard_streams(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)

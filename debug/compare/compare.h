@@ -7,13 +7,14 @@
 
 #include "debug/report/report.h"
 
-/* Compares got with expected, which both have the dtype and shape of `shape`. room: a bgk_difference in device memory.
- * Waits for stream. */
+/* Compares `got` with `expected`, which both have the dtype and shape of `shape`. room: a bgk_difference in device
+ * memory. Waits for stream. */
 bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
                       bgk_difference *room, cudaStream_t stream, bgk_difference *found);
 
-/* Several comparisons with one wait. begin sets `count` places of room, at most BG__COMPARED_TOGETHER. queue queues a
- * comparison as above at one of these places. read waits for stream, and gets the results at all places. */
+/* Several comparisons with one wait. `begin` sets `count` places of `room`, at most BG__COMPARED_TOGETHER. `queue`
+ * queues a comparison as above at one of these places. `read` waits for `stream`, and gets the results at all
+ * places. */
 enum { BG__COMPARED_TOGETHER = 64 };
 bg_status bg__compare_begin(bgk_difference *room, size_t count, cudaStream_t stream);
 bg_status bg__compare_queue(const bg_tensor *shape, const void *expected, const void *got,

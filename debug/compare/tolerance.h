@@ -24,7 +24,7 @@ typedef struct bg__tolerances {
 bg_status bg__tolerances_add(bg__tolerances *tolerances, const char *text, const char *from);
 /* Adds tolerances for one call. text has no names. */
 bg_status bg__tolerances_add_call(bg__tolerances *tolerances, const bg__call *call, const char *text);
-/* Returns the tolerance for a call's tensor of that dtype: the last item that matches, else the base. call may be
+/* Returns the tolerance for a call's tensor of that dtype: the last item that matches, else the base. `call` may be
  * NULL. */
 const bg_tolerance *bg__tolerances_find(const bg__tolerances *tolerances, const bg__call *call, bg_dtype dtype);
 void bg__tolerances_free(bg__tolerances *tolerances);

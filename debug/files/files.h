@@ -14,8 +14,8 @@ typedef enum bg__file_origin {
     BG__FILE_EXCLUSIVE, /* as MADE, but fails with IO if the name exists */
 } bg__file_origin;
 
-/* Replaces the file at path by the output of write, in one step. If write or the file system fails, path is unchanged.
- * Errors: IO, OUT_OF_MEMORY, those of write. */
+/* Replaces the file at path by the output of `write`, in one step. If `write` or the file system fails, `path` is
+ * unchanged. Errors: IO, OUT_OF_MEMORY, those of `write`. */
 typedef bg_status (*bg__file_writer)(void *user, FILE *out);
 bg_status bg__file_write(const char *path, bg__file_origin name, bg__file_writer write, void *user);
 

@@ -19,24 +19,24 @@ typedef struct bg__hang_target {
     int segment;
     const char *name;     /* for messages: "segment 2 of decode" */
     cudaGraph_t source;   /* NULL: launches are followed as a whole */
-    cudaGraphExec_t key;  /* what source was instantiated as; NULL: not a graph */
+    cudaGraphExec_t key;  /* what `source` was instantiated as; NULL: not a graph */
     const bg__call *call; /* if it is not a graph: its call; NULL: none */
     uint64_t launches;    /* how many came before this copy */
 } bg__hang_target;
 
-/* Creates a copy of source with marks. If CUDA cannot copy it, launches are followed as a whole, and *why says why; the
- * text lives as long as *watched. In the copy, nodes that write back outputs of eager calls do nothing. Errors:
+/* Creates a copy of `source` with marks. If CUDA cannot copy it, launches are followed as a whole, and *why says why;
+ * the text lives as long as *watched. In the copy, nodes that write back outputs of eager calls do nothing. Errors:
  * OUT_OF_MEMORY, CUDA. */
 bg_status bg__hang_copy_create(bg__hang_copy **watched, const bg__hang_target *what, const char **why);
 /* Returns the executable copy; *source becomes the graph that it was instantiated from. NULL: there is no copy. */
 cudaGraphExec_t bg__hang_copy_exec(const bg__hang_copy *watched, cudaGraph_t *source);
-/* Launches the copy, or key if there is none. The caller serializes launches. */
+/* Launches the copy, or `key` if there is none. The caller serializes launches. */
 cudaError_t bg__hang_copy_launch(bg__hang_copy *watched, cudaStream_t stream);
-/* The same in parts: call run, or launch something else, between begin and end. */
+/* The same in parts: call `run`, or launch something else, between `begin` and `end`. */
 void bg__hang_copy_mark_begin(bg__hang_copy *watched, cudaStream_t stream);
 cudaError_t bg__hang_copy_run(bg__hang_copy *watched, cudaStream_t stream);
 void bg__hang_copy_mark_end(bg__hang_copy *watched, cudaStream_t stream);
-/* The program launches it no more; launches may still run. Frees it when they have ended. */
+/* The program launches the copy no more; launches may still run. Frees the copy when they have ended. */
 void bg__hang_copy_release(bg__hang_copy *watched);
 
 /* The calling thread begins to wait for the device, in that function of CUDA. */

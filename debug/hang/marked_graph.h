@@ -38,10 +38,10 @@ typedef struct bg__marked_graph {
 
 enum { BG__MARKED_NODES_MAX = 1 << 16 }; /* most nodes of a graph */
 
-/* Makes the copy. source is a segment of graph, which has the calls that name its nodes. On failure, marked has the
- * marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_graph_free also after a
- * failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_NODES_MAX nodes), CUDA (source cannot be copied).
- */
+/* Makes the copy. `source` is a segment of `graph`, which has the calls that name its nodes. On failure, `marked` has
+ * the marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_graph_free also
+ * after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_NODES_MAX nodes), CUDA (`source` cannot be
+ * copied). */
 bg_status bg__marked_graph_create(bg__marked_graph *marked, const bg_graph *graph, int segment, cudaGraph_t source);
 /* No launch of the copy may be running. */
 void bg__marked_graph_free(bg__marked_graph *marked);

@@ -121,7 +121,7 @@ void bg__env_check_padding(bg_graph *graph, const bg__padded_buffer *buffers, si
 
 /* ---- BG_CHECK=graph ---- */
 
-/* Adds to the report of the graph the findings of fresh that it lacks. Returns false if there are none. Messages are
+/* Adds to the report of the graph the findings of `fresh` that it lacks. Returns false if there are none. Messages are
  * not compared, since they count replays. */
 static bool add_new_findings(bg_report *all, const bg_report *fresh)
 {

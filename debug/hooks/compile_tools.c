@@ -80,7 +80,8 @@ static int count_fitting_runs(const bg_graph *graph, const char *op)
 
 static void report_fitting_rule(bg_report *report, const bg__call *run, int count)
 {
-    bg__report_add(report, "fusion-fits", BG_NOTE, run, NULL, "use level 2, or 3 for rules that ask for shapes",
+    bg__report_add(report, "fusion-fits", BG_NOTE, run, NULL,
+                   "capture at level 2, or at level 3 if the rule is specialised for shapes",
                    "the rule for %s can replace these calls; it fits %d run%s of the pass", run->op->name, count,
                    count == 1 ? "" : "s");
 }

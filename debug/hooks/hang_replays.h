@@ -8,7 +8,7 @@ struct bg__hang_tracker;
 
 /* Runs in place of bg__replay_steps. Steps that cannot be followed run unchanged. */
 bg_status bg__hang_tracker_replay(bg_graph *graph, cudaStream_t stream);
-/* hanging may be NULL. */
+/* `hang_tracker` may be NULL. */
 void bg__hang_tracker_free(struct bg__hang_tracker *hang_tracker);
 
 #endif

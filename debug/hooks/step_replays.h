@@ -12,7 +12,7 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
 /* Whether the replay that has just failed had run a part of the graph. *error: the error of the node that failed;
  * cudaSuccess: no node failed. Resets the result: call it once. */
 bool bg__stepping_pop_partial_run(const bg_graph *graph, cudaError_t *error);
-/* If the graph is stepped, calls watcher for its nodes from now on, and frees it with the graph. */
+/* If the graph is stepped, calls `watcher` for its nodes from now on, and frees it with the graph. */
 struct bg__node_observer;
 bool bg__stepping_is_on(const bg_graph *graph);
 void bg__stepping_set_observer(bg_graph *graph, const struct bg__node_observer *watcher);

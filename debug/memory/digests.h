@@ -14,7 +14,8 @@ typedef struct bg__digests {
 /* Computes the digests and waits for the stream. Digests that are compared must have the same spans. page: a multiple
  * of 8. Call bg__digests_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__digests_compute(bg__digests *digests, const bg__spans *spans, size_t page, cudaStream_t stream);
-/* Adds to differing the pages whose digests differ. a and b must have the same page size. Errors: OUT_OF_MEMORY. */
+/* Adds to `differing` the pages whose digests differ. `a` and `b` must have the same page size. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__digests_compare(const bg__digests *a, const bg__digests *b, const bg__spans *spans, bg__spans *differing);
 void bg__digests_free(bg__digests *digests);
 

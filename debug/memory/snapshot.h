@@ -8,7 +8,7 @@
 typedef struct bg__snapshot_piece {
     uintptr_t begin, end;
     void *copy;
-    uint64_t generation; /* generation of the allocation that holds begin; 0: the driver knows none */
+    uint64_t generation; /* generation of the allocation that holds `begin`; 0: the driver knows none */
 } bg__snapshot_piece;
 
 /* Disjoint pieces, in order of their addresses. Starts zeroed. */
@@ -19,7 +19,7 @@ typedef struct bg__snapshot {
     bg__chunks copies;
 } bg__snapshot;
 
-/* Queues copies of the parts of [begin, end) that the snapshot lacks on stream. */
+/* Queues on `stream` copies of the parts of [begin, end) that the snapshot lacks. */
 bg_status bg__snapshot_add(bg__snapshot *snapshot, uintptr_t begin, uintptr_t end, cudaStream_t stream);
 bg_status bg__snapshot_add_all(bg__snapshot *snapshot, const bg__spans *spans, cudaStream_t stream);
 bool bg__snapshot_has(const bg__snapshot *snapshot, uintptr_t begin, uintptr_t end);

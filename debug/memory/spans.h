@@ -28,7 +28,7 @@ bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end);
 bg_status bg__spans_add_tensor(bg__spans *spans, const bg_tensor *tensor);
 /* Adds the parts of [begin, end) that are not in `without`. */
 bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, const bg__spans *without);
-/* Adds the bytes that are in both a and b. */
+/* Adds the bytes that are in both `a` and `b`. */
 bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__spans *b);
 size_t bg__spans_bytes(const bg__spans *spans);
 

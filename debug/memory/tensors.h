@@ -22,8 +22,9 @@ int bg__field_tensor_count(const bg_op *op, const void *args);
  * memory would make the device unusable. */
 bg_status bg__tensor_is_accessible(const bg_tensor *tensor, bool *reached);
 
-/* Returns the rows of the batch of a tensor by tokens, if the runner runs a padded batch; otherwise the tensor. Nothing
- * reads the other rows of an output, so tools do not judge them. call: a call of the graph, or its root. */
+/* For a tensor that has a row for each token: returns its rows of the real batch, without the padding, if the runner
+ * runs a padded batch; otherwise the whole tensor. Nothing reads the other rows of an output, so tools do not judge
+ * them. call: a call of the graph, or its root. */
 bg_tensor bg__tensor_batch_rows(const bg__call *call, const bg_tensor *tensor);
 /* The same for a field of the call, for tools that must miss nothing. A tensor with a multiple of the rows may be a
  * cache, a weight matrix or column sums, and is returned whole, unless the call only writes it and it has more than one

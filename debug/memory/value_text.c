@@ -130,7 +130,7 @@ bool bg__field_values_equal(const bg_field *field, const void *a, const void *b)
     return first != NULL && second != NULL && are_equal_strings(first, second);
 }
 
-/* A struct that contains pointers has a size that is a multiple of theirs. */
+/* A struct that contains pointers has a size that is a multiple of the size of a pointer. */
 static bool may_be_pointer(const bg_field *field, const char *value, size_t at)
 {
     uint64_t word;

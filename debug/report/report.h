@@ -19,8 +19,9 @@ bg_status bg__report_set_graph(bg_report *report, const char *graph);
 /* Sets a function that may change the message of each finding before it is added, in room for that many bytes. */
 void bg__report_set_message_editor(void (*edit)(char *message, size_t bytes));
 
-/* Adds a finding. call may be NULL. kind and advice are copied, and the message is printed from format. The same
- * finding (kind, call, address, message) is added once. Findings that are lost when out of host memory are counted. */
+/* Adds a finding. `call` may be NULL. `kind` and `advice` are copied, and the message is printed from `format`. The
+ * same finding (kind, call, address, message) is added once. Findings that are lost when out of host memory are
+ * counted. */
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
@@ -30,22 +31,22 @@ typedef struct bg__finding_calls {
     const bg__call **calls;
     size_t count, capacity;
 } bg__finding_calls;
-/* Adds call unless about has it. Errors: OUT_OF_MEMORY. */
+/* Adds `call` unless `about` has it. Errors: OUT_OF_MEMORY. */
 bg_status bg__finding_calls_add(bg__finding_calls *about, const bg__call *call);
 void bg__finding_calls_free(bg__finding_calls *about);
-/* Adds a finding on the first call of about; the finding names the other calls. */
+/* Adds a finding on the first of the calls in `about`; the finding names the others, too. */
 void bg__report_add_for_calls(bg_report *report, const char *kind, bg_severity severity, const bg__finding_calls *about,
                               const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
-/* Whether the finding is on that call, alone or among others. Returns false if call is "". */
+/* Whether the finding is on that call, alone or among others. Returns false if `call` is "". */
 bool bg__finding_has_call(const bg_finding *finding, const char *call);
 
 /* Whether the report has a finding of that kind on that call. */
 bool bg__report_has_finding(const bg_report *report, const char *kind, const char *call);
 
-/* Parts of a report besides its findings, as in its JSON (docs/report-format.md). part returns the list of that name
+/* Parts of a report besides its findings, as in its JSON (docs/report-format.md). `part` returns the list of that name
  * ("comparisons", "trials"), and creates it if needed; NULL: out of host memory. set_outline takes ownership of
- * outline, and fails if it is NULL. */
+ * `outline`, and fails if it is NULL. */
 cJSON *bg__report_part(bg_report *report, const char *name);
 bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 

@@ -32,7 +32,7 @@ extern const char *const bg__severity_names[];
 /* Returns the finding of that index, faults first; NULL: there is none. */
 const bg_finding *bg__report_finding_at(const bg_report *report, int index);
 
-/* Adds a copy of finding unless the report has it. No string of it but graph may be NULL. */
+/* Adds a copy of finding unless the report has it. Of its strings, only `graph` may be NULL. */
 void bg__report_add_finding(bg_report *report, const bg_finding *finding);
 
 /* Makes the JSON text, indented or not. The caller frees it with cJSON_free. */

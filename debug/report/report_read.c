@@ -201,7 +201,7 @@ static bool is_known_part(const cJSON *root, const cJSON *item)
     return false;
 }
 
-/* The report takes ownership of root, without the members that are not parts. The contents of the parts are not
+/* The report takes ownership of `root`, without the members that are not parts. The contents of the parts are not
  * checked, since the page accepts any. */
 static bg_status adopt_parts(bg_report *report, cJSON *root)
 {
@@ -258,7 +258,7 @@ bg_status bg_report_read(bg_report **report, const char *path)
         bg__error_add_location("%s holds no report", path);
     if (status != BG_OK)
         goto done;
-    root = NULL; /* made owns it */
+    root = NULL; /* `made` owns it */
     *report = made;
     made = NULL;
 done:

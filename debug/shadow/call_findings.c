@@ -233,7 +233,8 @@ done:
     return status;
 }
 
-static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
+/* Before a call runs: its inputs must be those of the eager pass. */
+static bg_status compare_before_call(void *user, const bg__call *call, const void *args)
 {
     graph_walk *w = user;
     const bg__pass_comparison c = make_comparison(w->shadow, w->shadow->stream, report_outer_call, w);
@@ -261,7 +262,7 @@ static bg_status compare_calls(bg__shadow *s, bool quiet)
                     .quiet = quiet,
                     .next = bg__call_next(bg__graph_root(s->graph))};
     bg__walk_options options = {
-        .before = compare_inputs, .after = compare_call, .user = &w, .order = quiet ? s->suspects.walk : 0};
+        .before = compare_before_call, .after = compare_call, .user = &w, .order = quiet ? s->suspects.walk : 0};
     bg_status status;
 
     bg__call_faults_reset(s);
@@ -406,7 +407,7 @@ bg_status bg__shadow_report_nondeterminism(bg__shadow *s, bool eager, bool known
     if (w.varying == NULL && !known)
         goto done;
     bg__report_add(s->report, "nondeterministic", BG_NOTE, w.varying, NULL,
-                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
+                   "make the pass deterministic first: list in options.state what it keeps from run to run, and set "
                    "a tolerance where atomic sums differ",
                    "%s is nondeterministic: two runs from the same contents of memory differ%s%s%s",
                    eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,

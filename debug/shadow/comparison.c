@@ -136,8 +136,8 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
     bg__override_set_forced(eager);
-    bg__relaxed_mode_end(
-        s->relaxed); /* the capture mode of the thread decides what bodies and rules may do in a capture */
+    /* The capture mode of the thread decides what bodies and rules may do in a capture. */
+    bg__relaxed_mode_end(s->relaxed);
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
     if (s->relaxed.exchanged)
         s->relaxed = bg__relaxed_mode_try_begin();

@@ -13,7 +13,7 @@
 typedef struct bg__shadow_output {
     char name[160];          /* "outputs[0]", "y of scale#3" */
     const bg__call *call;    /* the call of the graph; NULL: a tensor of options.outputs */
-    bg__field_tensor field;  /* of call */
+    bg__field_tensor field;  /* of `call` */
     const bg_tensor *tensor; /* the tensor in the graph */
     const bg_tensor *eager;  /* the tensor in the kept eager run; NULL: none */
     const void *expected;    /* its value in that run; NULL: not known */
@@ -91,7 +91,7 @@ void bg__shadow_free(bg__shadow *shadow);
  * (a list of patterns; NULL: none). Restores memory that bodies changed during the capture. */
 bg_status bg__shadow_capture(bg__shadow *shadow, const bg__shadow_pass *pass, const char *eager, bg_graph **graph);
 /* Sets the graph that is compared with the eager run. Adds what the graph writes to the image, and lists the outputs,
- * those of the first graph, which must stay alive. Called after run_eager and keep. */
+ * those of the first graph, which must stay alive. Called after `run_eager` and `keep_eager_run`. */
 bg_status bg__shadow_set_graph(bg__shadow *shadow, bg_graph *graph);
 
 /* Finds the graph's call of that name; NULL: there is none. */
@@ -106,8 +106,8 @@ bg_status bg__shadow_keep_eager_run(bg__shadow *shadow);
 /* Restores memory and waits. */
 bg_status bg__shadow_restore(const bg__shadow *shadow);
 
-/* Compares the outputs of a replay, or of another eager run (eager), with the kept run. Calls each (NULL: none) for
- * each output beyond the tolerance, with found NULL if shapes differ. *beyond: the number of those outputs. */
+/* Compares the outputs of a replay, or of another eager run (`eager`), with the kept run. Calls `each` (NULL: none) for
+ * each output beyond the tolerance, with `found` NULL if shapes differ. *beyond: the number of those outputs. */
 bg_status bg__shadow_compare_outputs(bg__shadow *shadow, bool eager,
                                      bg_status (*each)(bg__shadow *shadow, bg__shadow_output *output,
                                                        const bgk_difference *found),
@@ -125,15 +125,15 @@ bg_status bg__shadow_any_rank(bg__shadow *shadow, const char *what, bool *flag);
 /* Replays the graph call by call, each with the inputs of the kept and recorded eager run, and adds "mismatch-origin"
  * for each call with other outputs (call_findings.c). Memory must be restored before, and is changed afterwards. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
-/* The same walk, without findings: it records in suspects the calls that differ and the digests of their outputs. Walks
- * after the first one run the unordered nodes of each call in other orders. */
+/* The same walk, without findings: it records in `suspects` the calls that differ and the digests of their outputs.
+ * Walks after the first one run the unordered nodes of each call in other orders. */
 bg_status bg__shadow_find_suspects(bg__shadow *shadow);
-/* Runs the pass (eager) or the graph twice more, and adds "nondeterministic" with the first op call whose outputs
+/* Runs the pass (`eager`) or the graph twice more, and adds "nondeterministic" with the first op call whose outputs
  * differ. Without such a call, adds it only if `known` says that outputs differ. Memory as for
  * bg__shadow_compare_calls. */
 bg_status bg__shadow_report_nondeterminism(bg__shadow *shadow, bool eager, bool known);
 
-/* Finds the calls that differ from the kept and recorded eager run (suspect_walks.c). If some are new, or if differs
+/* Finds the calls that differ from the kept and recorded eager run (suspect_walks.c). If some are new, or if `differs`
  * says that outputs of the replay differ although no call does, repeats the eager run to find who is not at fault.
  * *found: there are new ones, on any rank. Memory must be restored before, and is restored afterwards. */
 bg_status bg__shadow_judge(bg__shadow *shadow, bool differs, bool *found);

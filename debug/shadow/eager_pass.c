@@ -132,7 +132,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
         bg__references_free(pass->references); /* frees what calls that failed have left */
-    bg__foreign_error_note();                  /* forward may have left a CUDA error */
+    bg__foreign_error_note();                  /* `forward` may have left a CUDA error */
     status = wait_after_pass(stream, status);
     if (status != BG_OK)
         bg__error_add_location("%s, the pass run eagerly", function);

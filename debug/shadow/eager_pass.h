@@ -8,7 +8,7 @@
 #include "debug/memory/snapshot.h"
 
 typedef struct bg__eager_pass {
-    bg_graph *graph;            /* runs forward as one call */
+    bg_graph *graph;            /* runs `forward` as one call */
     bg__snapshot *before;       /* gets copies of memory before calls write it */
     bg__references *references; /* NULL: ops are not compared with their references */
     bg__pass_calls calls;       /* calls of the last run */
@@ -19,11 +19,11 @@ typedef struct bg__eager_pass {
     const bg__op_observer *also; /* another observer of each call; NULL: none */
 } bg__eager_pass;
 
-/* before must outlive the pass. Starts zeroed; call bg__eager_pass_free also after a failure. */
+/* `before` must outlive the pass. Starts zeroed; call bg__eager_pass_free also after a failure. */
 bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user,
                                 const bg_capture_options *options, bg__snapshot *before);
-/* Runs forward on stream and waits for it. record: keeps copies of the outputs and digests of the inputs. function: the
- * public function, for messages. */
+/* Runs `forward` on `stream` and waits for it. record: keeps copies of the outputs and digests of the inputs. function:
+ * the public function, for messages. */
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function);
 /* Whether a later step of graph (NULL: none) waits for an event. The program may order by it what the eager call leaves
  * on another stream: then its outputs are complete only after a wait for the device. */

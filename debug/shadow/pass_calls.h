@@ -29,7 +29,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
                              cudaStream_t stream);
 /* NULL: no call has that name. */
 const bg__pass_call *bg__pass_calls_find(const bg__pass_calls *calls, const char *name);
-/* The tensor of that field; *place: its index in held. NULL: there is none. */
+/* The tensor of that field; *place: its index in `held`. NULL: there is none. */
 const bg_tensor *bg__pass_call_find_tensor(const bg__pass_call *call, const char *field, int *place);
 void bg__pass_calls_clear(bg__pass_calls *calls);
 void bg__pass_calls_free(bg__pass_calls *calls);
@@ -40,8 +40,8 @@ typedef struct bg__pass_difference {
     const bg__field_tensor *field; /* the tensor in the other run; has fewer rows if the op allows it */
     const bg_tensor *tensor;       /* the tensor in this run */
     const void *held;
-    bool shape;         /* shape or dtype differ; found is not set */
-    bg_tensor compared; /* the rows of the batch in field */
+    bool shape;         /* shape or dtype differ; `found` is not set */
+    bg_tensor compared; /* the rows of the batch in `field` */
     bgk_difference found;
 } bg__pass_difference;
 typedef struct bg__pass_comparison {
@@ -51,8 +51,8 @@ typedef struct bg__pass_comparison {
     bg_status (*each)(void *user, const bg__pass_difference *difference); /* also called if nothing differs */
     void *user;
 } bg__pass_comparison;
-/* Compares the tensors of call in args with the copies of the call of the same name, if there is one. skip (NULL: none)
- * returns true for tensors that are not compared. */
+/* Compares the tensors of `call` in `args` with the copies of the call of the same name, if there is one. `skip` (NULL:
+ * none) returns true for tensors that are not compared. */
 bg_status bg__pass_calls_compare(const bg__pass_calls *calls, const bg__call *call, const void *args,
                                  bool (*skip)(const bg__call *call, const bg_tensor *tensor),
                                  const bg__pass_comparison *comparison);

@@ -21,8 +21,8 @@ typedef struct bg__references {
     size_t count, capacity;
 } bg__references;
 
-/* Called before and after the body of a call; they do nothing if its op has no reference. after runs the reference with
- * outputs of its own, and reports differences. */
+/* Called before and after the body of a call; they do nothing if its op has no reference. `after` runs the reference
+ * with outputs of its own, and reports differences. */
 bg_status bg__references_before(bg__references *references, const bg__call *call, const void *args,
                                 cudaStream_t stream);
 bg_status bg__references_after(bg__references *references, const bg__call *call, const void *args, cudaStream_t stream);

@@ -1,4 +1,4 @@
-/* Compares the inputs of the calls of a replay with those of the same calls in the eager pass. */
+/* Compares the inputs that calls get in a replay with those that they get in the eager pass. */
 #include "replayed_inputs.h"
 
 #include <string.h>

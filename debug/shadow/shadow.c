@@ -7,7 +7,7 @@
 static bg_status report_varying_output(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     static const char *const advice =
-        "list what the pass keeps from run to run in options.state; sums by atomics may also differ";
+        "list in options.state what the pass keeps from run to run; sums by atomics may also differ";
 
     if (found == NULL)
         bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,

@@ -18,7 +18,6 @@ struct bg__replay_shadow {
     bool every_call;    /* BG_SHADOW=calls */
     bool begun;         /* a replay has been shadowed */
     bool known;         /* the image has the contents of memory before the replay */
-    bool empty;         /* it was reported that nothing can be compared */
     bool timed, varied; /* times were taken; variation between eager passes was reported */
     bg__timing nodes;   /* times of the nodes, from the first walk */
 };
@@ -37,6 +36,17 @@ bg_status bg__shadow_env_check(void)
 done:
     bg__tolerances_free(&tolerances);
     return status;
+}
+
+/* Outputs in blocks of the pass are not compared either, but that is no mistake of its ops. */
+static bool lacks_outputs(const bg_graph *graph)
+{
+    const bg__call *call = bg__call_next(bg__graph_root(graph));
+    bool any = call != NULL;
+
+    for (; call != NULL && any; call = bg__call_next(call))
+        any = bg__output_count(call->op) == 0;
+    return any;
 }
 
 bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
@@ -68,6 +78,9 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
     shadowing->shadow.graph = graph;
     tools->shadowing = shadowing;
     shadowing = NULL;
+    if (lacks_outputs(graph))
+        bg__warn("BG_SHADOW: %s: no op call has an output (BG_OUT, BG_INOUT), so that a replay has nothing to compare",
+                 bg__graph_name(graph));
 done:
     bg__shadow_detach(shadowing);
     return status;
@@ -246,21 +259,10 @@ bool bg__shadow_undo_replay(const bg_graph *graph)
     return false;
 }
 
-/* No op call has an output: what the nodes write is neither compared nor restored. */
+/* If there are no outputs to compare, what the nodes write is neither compared nor restored. */
 static bool compared_nothing(const bg__shadow *s)
 {
     return s->output_count == 0 && bg_report_count(s->report) == 0;
-}
-
-/* Outputs in blocks of the pass are not compared either, but that is no mistake of its ops. */
-static bool lacks_outputs(const bg_graph *graph)
-{
-    const bg__call *call = bg__call_next(bg__graph_root(graph));
-    bool any = call != NULL;
-
-    for (; call != NULL && any; call = bg__call_next(call))
-        any = bg__output_count(call->op) == 0;
-    return any;
 }
 
 bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
@@ -277,11 +279,6 @@ done:
     bg__relaxed_mode_end(g->shadow.relaxed);
     bg__tool_leave(in_tool);
     bg__process_report_count_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
-    if (status == BG_OK && replayed == BG_OK && !g->empty && compared_nothing(&g->shadow) && lacks_outputs(graph)) {
-        bg__warn("BG_SHADOW: %s: no op call has an output (BG_OUT, BG_INOUT), so that a replay has nothing to compare",
-                 bg__graph_name(graph));
-        g->empty = true;
-    }
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
                  bg_last_error());

@@ -149,8 +149,8 @@ static bool any_in_doubt(const bg__shadow *s)
     return false;
 }
 
-/* Whether the outputs differ between the walks. The outputs of a call that froze a value stay as far from the eager
- * run, although its sums round differently. */
+/* Whether the outputs differ between the walks. They do not if both walks are equally far from the eager run: that is
+ * so for a call that froze a value, even if its sums round differently in each walk. */
 static bool differs_between_walks(const bg__suspect *suspect)
 {
     const double a = suspect->errors[0], b = suspect->errors[1], most = a > b ? a : b;

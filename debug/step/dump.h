@@ -36,7 +36,7 @@ bg_status bg__dump_write_range(bg__dump *dump, const bg__call *call, const bg__d
 /* The dump lacks something: the caller writes no more, and the index says that it is incomplete. */
 void bg__dump_give_up(bg__dump *dump);
 bool bg__dump_is_given_up(const bg__dump *dump);
-/* Adds a note of what is missing: everything from call on, or the whole dump (NULL). */
+/* Adds a note of what is missing: everything from `call` on, or the whole dump (NULL). */
 void bg__dump_report_missing(bg_report *report, const bg__call *call, const char *why);
 /* Writes the index. complete: it has all calls of the pass. next: the index with which a later dump can continue; 0:
  * none can. */

@@ -149,7 +149,7 @@ static void trim_spaces(const char **text, size_t *length)
         --*length;
 }
 
-/* Removes end from the end of the text. Returns false if the text does not end so. */
+/* Removes `end` from the end of the text. Returns false if the text does not end with it. */
 static bool remove_suffix(const char **text, size_t *length, const char *end)
 {
     size_t bytes = strlen(end);

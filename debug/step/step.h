@@ -56,7 +56,7 @@ typedef struct bg__walk_end {
     cudaError_t error; /* of a fault */
     bg_status what;    /* after a fault, the status that a replay would return; STOPPED after options.stop or a
                           signal; NOT_FOUND if options.stop was not reached; else OK */
-    char text[900];    /* the message for what */
+    char text[900];    /* the message for `what` */
     int next;          /* the index to continue from if nodes are left after a stop; else 0 */
     bool whole;        /* all nodes have run, without a fault */
     bg__walk_coverage looked;

@@ -35,9 +35,9 @@ static inline bg__step_call *bg__step_calls_find_by_node(const bg__step_calls *c
 {
     return node >= 0 && (size_t)node < calls->nodes ? calls->of_node[node] : NULL;
 }
-/* Whether the call, or a call that it stands for, has that name. call NULL: false. */
+/* Whether the call, or a call that it stands for, has that name. `call` NULL: false. */
 bool bg__step_call_is_named(const bg__call *call, const char *name);
-/* Finds the entry of call in calls. NULL: none. */
+/* Finds the entry of `call` in `calls`. NULL: none. */
 bg__step_call *bg__step_calls_find_by_call(const bg__step_calls *calls, const bg__call *call);
 
 #endif

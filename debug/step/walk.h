@@ -26,7 +26,7 @@ typedef struct bg__walk_unit {
     const bg__call *call;
     int segment;
     bg__step_kernel kernel;
-    bg__special_counts held; /* NaN and infinities in the outputs of call, after it has ended */
+    bg__special_counts held; /* NaN and infinities in the outputs of `call`, after it has ended */
     bool stop;               /* the walk stops after it (options.stop) */
 } bg__walk_unit;
 

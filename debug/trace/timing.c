@@ -248,9 +248,10 @@ const char *bg__timing_step_name(bg__step_view step, char *text, size_t bytes)
     return text;
 }
 
-/* Returns the times of a segment's nodes from *next on, rounded to a tenth of a nanosecond; the nodes of a child graph
- * have one sum. null: the node was not timed. */
-static cJSON *add_node_times(const bg__timing *nodes, size_t *next, int segment)
+/* Returns an array with a time for each node of the segment, in microseconds, rounded to a tenth of a nanosecond: null
+ * for a node that was not timed, the sum for the nodes of a child graph. *next: where the segment's times begin; moved
+ * behind them. */
+static cJSON *take_node_times(const bg__timing *nodes, size_t *next, int segment)
 {
     cJSON *list = cJSON_CreateArray();
     long place = 0;
@@ -301,7 +302,7 @@ bg_status bg__timings_measure(bg_graph *graph, cudaStream_t stream, const bg__ti
         if (step.kind == BG__STEP_WAIT || step.kind == BG__STEP_RECORD || step.kind == BG__STEP_SYNC)
             continue;
         cJSON *of_nodes =
-            nodes != NULL && step.kind == BG__STEP_LAUNCH ? add_node_times(nodes, &next, step.place) : NULL;
+            nodes != NULL && step.kind == BG__STEP_LAUNCH ? take_node_times(nodes, &next, step.place) : NULL;
         if (!add_timing(list, bg__timing_step_name(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i],
                         of_nodes)) {
             status =

@@ -217,8 +217,8 @@ static bg_status trace_out_of_memory(const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a timeline of %s", bg__graph_name(graph));
 }
 
-/* Nodes that run alone may take longer than the whole segment, so each segment's nodes begin after the end of those
- * before. */
+/* Nodes that run alone may take longer than the whole segment, so each segment's nodes begin after the end of the
+ * previous segment's nodes. */
 static bg_status add_segment_events(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     double end = 0;

@@ -351,7 +351,7 @@ static value read_expression(expression *e)
     return (value){v.known && *e->at == '\0', v.number}; /* otherwise an operator follows that is not supported here */
 }
 
-/* *vanishes is set if the condition would hold for the newest GPU. */
+/* *is_dropped is set if the condition would hold for the newest GPU. */
 static value read_condition(const char *text, bool *is_dropped)
 {
     enum { NEWEST_ARCHITECTURE = 9999 };

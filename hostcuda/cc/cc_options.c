@@ -56,7 +56,7 @@ static const char *language_of(const char *name)
     return NULL;
 }
 
-/* Whether it is a library of CUDA whose functions the host device provides. */
+/* Whether `name` is a library of CUDA whose functions the host device provides. */
 static bool is_cuda_library(const char *name)
 {
     static const char *const libraries[] = {"cuda",   "cudart",        "cudart_static", "cudadevrt",

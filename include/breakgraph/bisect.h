@@ -15,9 +15,9 @@ BG_BEGIN_C_
  * replay agree, there is no finding. Where the mismatch stays with every op eager, it is "outside-of-ops", and
  * "frozen-argument" names calls whose arguments in the graph differ from those of the eager pass. Otherwise bg_search
  * finds the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
- * A trial is one pass: forward is called once, eagerly or in a capture that launches nothing and is then replayed. One
- * culprit among n calls takes at most log2(n) + 8 trials. If the pass fails because a break separates calls that must
- * be in one segment, the search tries neighbouring sets, and finally each call alone: about 2 n trials. With
+ * A trial is one pass: `forward` is called once, eagerly or in a capture that launches nothing and is then replayed.
+ * One culprit among n calls takes at most log2(n) + 8 trials. If the pass fails because a break separates calls that
+ * must be in one segment, the search tries neighbouring sets, and finally each call alone: about 2 n trials. With
  * options.ranks such a failure ends the bisect on all ranks, with that error. Each trial runs options.repeats times,
  * and is bad if one run is.
  * Errors: as for bg_shadow. */

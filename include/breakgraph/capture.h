@@ -184,22 +184,22 @@ BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 BG_API void bg_capture_abort(bg_capture *capture);
 
 /* Captures one pass: bg_capture_begin, forward(user, stream), bg_capture_end. The caller owns *graph.
- * Returns the error of the first call of the capture that failed, else the error that forward returned, unchanged.
- * With BG_DEBUG=forward the graph is one eager call of forward; forward and user must then stay valid as long as the
- * graph.
+ * Returns the error of the first call of the capture that failed, else the error that `forward` returned, unchanged.
+ * With BG_DEBUG=forward the graph is one eager call of `forward`; `forward` and `user` must then stay valid as long as
+ * the graph.
  * With options.check FROM_ENV the environment variable BG_CHECK adds checks, except with BG_DEBUG=forward or while
- * another thread captures: recapture runs bg_check_recapture, with change NULL, before the capture (only if
+ * another thread captures: recapture runs bg_check_recapture, with `change` NULL, before the capture (only if
  * options.pool is NULL); poison runs bg_check_poison after it (only with launch_segments; after bg_capture_end, too),
  * on all outputs that no later call uses. Findings are printed to standard error. These checks capture and replay the
  * pass, with its collectives, additional times: do not use them with ranks if a check may find something on one rank
  * only, since the ranks then run different numbers of passes.
- * Errors: those of bg_capture_begin and bg_capture_end, forward's own. */
+ * Errors: those of bg_capture_begin, bg_capture_end and `forward`. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 
 /* Runs forward(user, stream) eagerly, as one pass with the same semantics as its capture with these options, and
  * captures nothing:
- *   - A call's error is sticky, and is returned whatever forward returns.
+ *   - A call's error is sticky, and is returned whatever `forward` returns.
  *   - Each call has its own bridge buffers and scratch.
  *   - Streams that the pass names (in op calls, waits and records) are joined to stream and forked again at each eager
  *     op and bg_break call, and joined at the end. An eager op gets stream, even if its call names another.

@@ -50,8 +50,8 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
 /* Captures forward(user, stream) twice without launching anything, calls change(user) in between, and compares the two
  * captures. What differs is frozen in a graph: "frozen-value" for numbers in node parameters and in arguments of eager
  * calls, "unstable-pointer" for addresses, "frozen-control-flow" for which ops are called and which nodes they make.
- * change sets what may differ between two replays: other inputs in the same buffers, other host state. NULL: none. The
- * caller owns *report.
+ * `change` sets what may differ between two replays: other inputs in the same buffers, other host state. NULL: none.
+ * The caller owns *report.
  * Memory that the capture itself allocates (bridge buffers, scratch, cudaMallocAsync) counts as equal where it has the
  * same place in the pass.
  * These captures launch nothing, so work that really ran during the second one is in no segment: "leak". To find it,
@@ -61,9 +61,9 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * these captures; outputs whose memory is freed or moved between the captures.
  * Takes as much additional device memory as the outputs, and about as much host memory. Waits for the device; no other
  * work may use the outputs meanwhile. No segment is launched. Of an eager op only the capture stub runs, or the body if
- * an output's shape needs it (bg_op_attributes). What forward does on the host happens twice. Values that forward saves
- * during this check, such as a bridge buffer's address, are invalid afterwards: run it before you capture the graph
- * that you will use.
+ * an output's shape needs it (bg_op_attributes). What `forward` does on the host happens twice. Values that `forward`
+ * saves during this check, such as a bridge buffer's address, are invalid afterwards: run it before you capture the
+ * graph that you will use.
  * Errors: INVALID_ARGUMENT (a NULL), those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY. */
 BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                     bg_report **report);

@@ -23,8 +23,8 @@ typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */
     const char *address;        /* address of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
-    int port;          /* port of rank 0; 0: the socket BG_RANKS_SOCKET, else MASTER_PORT. Under torchrun, whose store
-                        * uses MASTER_PORT: MASTER_PORT + 1, and never the socket */
+    int port;          /* port of rank 0; 0: the Unix socket that BG_RANKS_SOCKET names, else the port MASTER_PORT.
+                        * Under torchrun 0 is always MASTER_PORT + 1, since torchrun's store uses MASTER_PORT */
     const char *bind;  /* address that rank 0 listens on; NULL: BG_RANKS_BIND, else loopback. An address that is not
                         * loopback needs a token */
     const char *token; /* secret of the job, up to 255 bytes; NULL: BG_RANKS_TOKEN */
@@ -94,18 +94,18 @@ BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
  * collectives do not match. */
 BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 
-/* As barrier and agree of bg_ranks.
+/* As `barrier` and `agree` of bg_ranks.
  * Errors: INVALID_ARGUMENT (a NULL, a child process), OUT_OF_MEMORY, the error of a failed job (RANKS, NCCL). */
 BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
 
-/* Sets *largest to the largest value of mine over all ranks; for bg_runner_config.pad_across_ranks. After an error
+/* Sets *largest to the largest value of `mine` over all ranks; for bg_runner_config.pad_across_ranks. After an error
  * *largest is unchanged.
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
 
-/* Copies the bytes at mine of each rank to all, in order of the ranks. bytes must be the same on all ranks; all: room
- * for size times bytes, up to 64 MiB.
+/* Copies the bytes at `mine` of each rank to `all`, in order of the ranks. `bytes` must be the same on all ranks; all:
+ * room for size times bytes, up to 64 MiB.
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);
 

@@ -148,7 +148,7 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
 typedef enum bg_fusion_state {
     BG_FUSION_APPLIED,  /* the op is in the graph */
     BG_FUSION_FITS,     /* the rule fits, but level 1 changes nothing */
-    BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but it cannot be used; why has the reason */
+    BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but it cannot be used; `why` has the reason */
     BG_FUSION_OFF,      /* excluded by BG_COMPILE_OPS, or by the rule's shapes */
     BG_FUSION_COVERED,  /* a rule of more calls has replaced some of its calls */
     BG_FUSION_UNPROVEN, /* the referee could not run, for example since nothing is launched at capture */
@@ -238,7 +238,7 @@ typedef struct bg_compiler {
 } bg_compiler;
 
 /* Runs passes over a piece, in order, for a compiler of the program's own. Returns the first error; INVALID_ARGUMENT: a
- * NULL, or a pass without a name or a run. */
+ * NULL, or a pass without a `name` or a `run`. */
 BG_API bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece);
 
 /* Sets the compiler of captures that begin afterwards; *compiler must stay valid. NULL: "rules". bg_compiler_find
@@ -260,13 +260,13 @@ BG_API bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *us
 /* A bg_forward, whose user is a bg_compiled: if the calling thread's flag is off, and inside any capture or eager pass,
  * it runs forward(user, stream) itself; else it replays the graph on stream. The first replay captures the graph, which
  * runs the pass if launch_segments is set. If the capture fails, this run fails, and the next one captures again. One
- * thread at a time. Errors: those of forward, or of bg_capture_forward and bg_replay. */
+ * thread at a time. Errors: those of `forward`, or of bg_capture_forward and bg_replay. */
 BG_API bg_status bg_compiled_run(void *compiled, cudaStream_t stream);
 
-/* Returns its graph, or NULL before the first replay. compiled keeps it. */
+/* Returns the graph of `compiled`, which keeps it, or NULL before the first replay. */
 BG_API bg_graph *bg_compiled_graph(const bg_compiled *compiled);
 
-/* Destroys it and its graph. NULL does nothing. */
+/* Destroys `compiled` and its graph. NULL does nothing. */
 BG_API void bg_compiled_destroy(bg_compiled *compiled);
 
 /* Sets the calling thread's flag, which is off at first, and returns its old value. */

@@ -43,7 +43,7 @@ BG_API bool bg_mode_separate(bg_mode mode);
 
 /* When buckets are captured.
  *   NO:         all by bg_runner_capture
- *   ON_DEMAND:  each by the first batch that needs it, which waits for that
+ *   ON_DEMAND:  each by the first batch that needs it, which waits for the capture
  *   BACKGROUND: bg_runner_capture captures the largest of each kind; bg_runner_idle captures the others, between two
  *               batches. A batch whose bucket is still missing runs by the next larger one that is not, or eagerly */
 typedef enum bg_lazy { BG_LAZY_NO, BG_LAZY_ON_DEMAND, BG_LAZY_BACKGROUND } bg_lazy;
@@ -143,8 +143,8 @@ typedef struct bg_runner_config {
     /* How segments are compiled, as bg_capture_options.level; where rules are to be proven, each capture launches its
      * segments, so that the check of rules (compile.h) has real data. Default: FROM_ENV. */
     int level;
-    /* At level 3: for which sizes of buckets rules that are specialised for shapes are used, "1,2,4" or "schedule", all
-     * of them. Default: NULL, all. */
+    /* At level 3: the sizes of buckets that may use rules specialised for shapes: a list, such as "1,2,4", or
+     * "schedule" for all sizes. Default: NULL, the same as "schedule". */
     const char *compile_sizes;
 } bg_runner_config;
 

@@ -21,11 +21,11 @@
 
 BG_BEGIN_C_
 
-/* Calls function(user, stream) as an eager op of that name. In a capture it is a break: function runs between two
+/* Calls function(user, stream) as an eager op of that name. In a capture it is a break: `function` runs between two
  * segments, in every replay, and at capture if segments are launched there. Elsewhere it is called at once.
- * name is copied. function and user must live as long as the graph. In C++ an exception that leaves function becomes
- * BG_ERROR_OP, as for a BG_EAGER_OP, if it was given to bg_eager; none may leave one given to bg_eager_at.
- * BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES) report a user that is a local variable of a function that has
+ * name is copied. `function` and `user` must live as long as the graph. In C++ an exception that leaves `function`
+ * becomes BG_ERROR_OP, as for a BG_EAGER_OP, if it was given to bg_eager; none may leave one given to bg_eager_at.
+ * BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES) report a `user` that is a local variable of a function that has
  * returned ("dangling").
  * Errors: those of bg_op_call, INVALID_ARGUMENT (function is NULL, an invalid name, a name that another kind of op
  * has). In a capture or an eager pass each of them is sticky. */
@@ -45,7 +45,7 @@ typedef struct bg_operand {
 } bg_operand;
 
 /* A call of an op without a macro. It is for bindings to other languages, and for closures: what a body needs can be
- * copied into the graph. No exception may leave body, keep or destroy. */
+ * copied into the graph. No exception may leave `body`, `keep` or `destroy`. */
 typedef struct bg_region {
     size_t struct_size; /* set by BG_REGION_INIT */
     const char *name;   /* copied */
@@ -54,15 +54,15 @@ typedef struct bg_region {
      * of an output, and an output without memory has a bridge buffer. */
     bg_status (*body)(void *user, bg_tensor *tensors, cudaStream_t stream);
     void *user;
-    size_t user_bytes; /* with keep: the size of the object at *kept, in which checks look for pointers into a stack; 0:
-                        * they do not look */
-    /* In a capture: sets *kept to a copy of user, which takes user's place in this call and in all replays. The graph,
-     * also that of a capture that fails, destroys it once, after waiting for the work that it has on the device.
-     * Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: user then needs to live during
-     * the call only, so work that the body leaves queued must not read it. An error fails the call. NULL: user must
-     * live as long as the graph. */
+    size_t user_bytes; /* with `keep`: the size of the object at *kept, in which checks look for pointers into a stack;
+                        * 0: they do not look */
+    /* In a capture: sets *kept to a copy of `user`, which takes the place of `user` in this call and in all replays.
+     * The graph, also that of a capture that fails, destroys it once, after waiting for the work that it has on the
+     * device. Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: `user` then needs to live
+     * during the call only, so work that the body leaves queued must not read it. An error fails the call. NULL: `user`
+     * must live as long as the graph. */
     bg_status (*keep)(void *user, void **kept);
-    void (*destroy)(void *kept); /* needed with keep */
+    void (*destroy)(void *kept); /* needed with `keep` */
     bg_operand *operands;        /* on return outputs have the memory that bg_op_call sets */
     int operand_count;           /* 0 to BG_OPERANDS_MAX */
 } bg_region;
@@ -76,7 +76,7 @@ typedef struct bg_region {
  * In reports the operands are in0, out1, inout2, by role and place. bg_graph_args and bg_scratch do not work for these
  * ops. bg_op_set_attributes works after the first call has made the op, for graph_support and allow_fewer_rows;
  * functions in the attributes would get arguments of an unknown form.
- * Errors: as for bg_eager_at; INVALID_ARGUMENT (bad struct_size, keep without destroy, invalid operands). */
+ * Errors: as for bg_eager_at; INVALID_ARGUMENT (bad struct_size, `keep` without `destroy`, invalid operands). */
 BG_API bg_status bg_region_call(const bg_region *region, cudaStream_t stream, const bg_site *site);
 
 #ifdef __cpp_exceptions

@@ -1,5 +1,5 @@
 /* Pools of device memory for graphs that never run at the same time, and the ledger of memory blocks.
- * Graphs of several sizes share one range of addresses of a pool. The pool takes as much memory as the largest graph
+ * Graphs of several sizes share one range of a pool's addresses. The pool takes as much memory as the largest graph
  * needs, plus the kept blocks. A block is of one of two kinds:
  *   - Allocated while a graph of the pool is captured: it belongs to that graph, at addresses that the pool's other
  *     graphs also use. Its contents are valid only inside that pass, at capture and in each replay.

@@ -7,7 +7,7 @@
  *   bg_runner_capture(runner);
  *   bg_runner_run(runner, &batch, inputs, outputs, request);
  * A bucket is one captured size. A batch runs as the graph of the smallest bucket that holds it, with its inputs padded
- * to that size. If no bucket holds it, it runs eagerly, and the runner counts the reason. forward reads its inputs
+ * to that size. If no bucket holds it, it runs eagerly, and the runner counts the reason. `forward` reads its inputs
  * from, and writes its outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
  * Threads: only one thread at a time may use a runner, and only the thread that created it may use a runner on
  * cudaStreamPerThread. Several runners may run concurrently, unless they share a pool (config.pool). Declarations,
@@ -51,8 +51,8 @@ typedef enum bg_reason {
 } bg_reason;
 
 /* Creates a runner for stream's device; all its work runs on stream. config is copied; what the environment sets
- * (bg_runner_config_from_env) overrides it. forward and user must live as long as the runner. The caller owns *runner,
- * which is NULL after an error.
+ * (bg_runner_config_from_env) overrides it. `forward` and `user` must live as long as the runner. The caller owns
+ * *runner, which is NULL after an error.
  * Where the device or driver has no virtual memory management, this prints a warning to standard error, and the runner
  * runs all batches eagerly, with BG_REASON_UNSUPPORTED: it has no pool and no buckets, its mode is NONE, and its
  * static buffers do not grow.
@@ -88,7 +88,7 @@ BG_API bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dt
 
 /* Declares a static buffer that is neither input nor output, all zero: memory that graphs may hold, and which lives as
  * long as the runner. With dim[0] 0 the buffer has config.max_tokens rows, and grows at the same address when a larger
- * batch comes. Otherwise it has exactly these dimensions; if forward writes beyond them in a larger batch, that is a
+ * batch comes. Otherwise it has exactly these dimensions; if `forward` writes beyond them in a larger batch, that is a
  * memory error, which compute-sanitizer and the host device's fences find.
  * Errors: as for bg_runner_add_input. */
 BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
@@ -100,7 +100,7 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
  * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If some bucket
  * has been captured already, this function captures all buckets, that one again.
- * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
+ * Before each capture, `forward` runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.
  * Errors: BUSY (in a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of
@@ -141,7 +141,7 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
  * which bg_last_error() names), OUT_OF_MEMORY (also for a batch above config.max_tokens where static buffers do not
  * grow: see bg_runner_create), BUSY (inside a run of this thread, of this runner or, in another thread, of its pool),
- * those of forward, of the callbacks and of bg_replay. */
+ * those of `forward`, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
@@ -162,15 +162,15 @@ BG_API void bg_runner_destroy(bg_runner *runner);
  * Errors: INVALID_ARGUMENT (runner or destroy is NULL), OUT_OF_MEMORY. */
 BG_API bg_status bg_runner_own(bg_runner *runner, void *object, void (*destroy)(void *object));
 
-/* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; forward
+/* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; `forward`
  * gets it as an argument. In other replays of a runner's graph (bg_runner_get_graph), the context of a batch that fills
  * the bucket. Returns NULL, with bg_last_error(), outside of these. */
 BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- queries ------------------------------------------------------------------------------------------------- */
 
-/* Returns the pool that the buckets share, for forward's own memory: config.pool, or the runner's own. Returns NULL on
- * a device without virtual memory management; use cudaMalloc there. */
+/* Returns the pool that the buckets share, for memory that `forward` itself needs: config.pool, or the runner's own.
+ * Returns NULL on a device without virtual memory management; use cudaMalloc there. */
 BG_API bg_pool *bg_runner_pool(bg_runner *runner);
 
 /* Returns the mode, after it was lowered to what the ops (bg_op_attributes.graph_support) and the device support. */

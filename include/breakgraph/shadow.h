@@ -4,10 +4,11 @@
  * first replay of a graph where they differ, both are run again call by call, to name the op calls at fault.
  * BG_SHADOW=calls always compares call by call, and so finds faults that cancel in the outputs. Findings are printed to
  * standard error and written to BG_REPORT.
- * forward and user must then stay valid as long as the graph. Once for each graph, to find the cause of a difference,
- * forward is also captured again, without launching anything. State that is neither a tensor of an op call nor in the
- * capture's options.state changes more than once in each replay, if the pass changes it. After the eager pass the tool
- * waits only for the stream of the replay. Work of the pass on a stream that is not joined to it may still be running.
+ * `forward` and `user` must then stay valid as long as the graph. Once for each graph, to find the cause of a
+ * difference, `forward` is also captured again, without launching anything. State that is neither a tensor of an op
+ * call nor in the capture's options.state changes more than once in each replay, if the pass changes it. After the
+ * eager pass the tool waits only for the stream of the replay. Work of the pass on a stream that is not joined to it
+ * may still be running.
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
 #define BREAKGRAPH_SHADOW_H
@@ -33,8 +34,8 @@ typedef struct bg_compare_options {
     const bg_tensor *state; /* restored between the runs, as tensors of op calls always are */
     size_t state_count;
     int repeats;            /* how often the eager pass and the replay run; 0: once */
-    const char *tolerances; /* by dtype and op, applied after tolerance: "f16:ulp=4; attention:rel=1e-3,abs=1e-6". NULL:
-                             * none. BG_TOLERANCE in the environment has the same form, and is applied after it */
+    const char *tolerances; /* by dtype and op, applied after `tolerance`: "f16:ulp=4; attention:rel=1e-3,abs=1e-6".
+                             * NULL: none. BG_TOLERANCE in the environment has the same form, and is applied after it */
     bool outputs_only;      /* true: bg_shadow compares call by call only where the outputs differ */
     /* The job's ranks, which must call the tool together; NULL: this process alone. What differs on one rank counts as
      * differing on all, so that all run the same passes, captures and replays. Each rank reports its own findings, but
@@ -56,8 +57,8 @@ typedef struct bg_compare_options {
  *     The finding is a note if the cause is known.
  *   - "frozen-value", "unstable-pointer": an op call's outputs differ, also where the difference does not reach the
  *     outputs of the pass, because it has other arguments in the graph than in the eager run. Where its arguments are
- *     equal, forward is captured once more, without launching anything, and the parameters of the call's nodes are
- *     compared; so forward runs a third time.
+ *     equal, `forward` is captured once more, without launching anything, and the parameters of the call's nodes are
+ *     compared; so `forward` runs a third time.
  *   - "mismatch-origin": an op call's outputs differ, and neither its inputs, as far as they are known, nor its
  *     arguments and nodes do.
  *   - "frozen-control-flow": the eager run makes a call that the capture does not make, or the other way round, or a
@@ -77,7 +78,7 @@ typedef struct bg_compare_options {
  * by call takes one more copy of each output of each call, and reads each input twice. Waits for the device.
  * Returns BG_OK if the tool worked. The caller owns *report, which has no findings if nothing differs.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor, malformed tolerances or repeats), BUSY (another thread captures),
- * those of bg_capture_forward, bg_replay and bg_step, forward's own. */
+ * those of bg_capture_forward, bg_replay, bg_step and `forward`. */
 BG_API bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
 

@@ -62,8 +62,8 @@ BG_API const char *bg_version(void);
  */
 BG_API const char *bg_device_kind(void);
 
-/* Sets the calling thread's bg_last_error() to a failure of a call outside the library. call, error and advice become
- * parts of the sentence. Returns status. */
+/* Sets the calling thread's bg_last_error() to a failure of a call outside the library. `call`, `error` and `advice`
+ * become parts of the sentence. Returns status. */
 BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
 
 BG_END_C_

@@ -32,7 +32,7 @@ BG_API bg_status bg__env_number(const char *name, double *number);
 /* Copy a struct whose first member is its size; the caller may have been compiled with an older, shorter form. The
  * first function copies the caller's struct `from`, of at least `least` bytes, to the complete struct `to`; members
  * that `from` lacks keep their values. The second copies the complete struct `from` to the caller's struct `to`.
- * Errors: INVALID_ARGUMENT (an impossible size; the message names argument and macro). */
+ * Errors: INVALID_ARGUMENT (an impossible size; the message names `argument` and `macro`). */
 BG_API bg_status bg__struct_copy_in(void *to, const void *from, size_t size, size_t least, const char *argument,
                                     const char *macro);
 bg_status bg__struct_copy_out(void *to, const void *from, size_t size, const char *argument, const char *macro);
@@ -85,7 +85,7 @@ typedef struct bg__pointer_attributes {
 } bg__pointer_attributes;
 bg_status bg__pointer_get_attributes(const void *ptr, bg__pointer_attributes *place);
 
-/* Fails with INVALID_ARGUMENT unless stream belongs to the current device. function and argument name it in the
+/* Fails with INVALID_ARGUMENT unless stream belongs to the current device. `function` and `argument` name it in the
  * message. */
 bg_status bg__stream_check_device(cudaStream_t stream, const char *function, const char *argument);
 

@@ -9,8 +9,8 @@
 /* Sets this thread's bg_last_error() and returns status. */
 BG_API bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As bg__fail, for a CUDA call that returned error: the text has the call's name, the error's name and what to do, and
- * the returned status follows from the error. Clears CUDA's last error, unless the program's own error was pending
+/* As bg__fail, for a CUDA call that returned `error`: the text has the call's name, the error's name and what to do,
+ * and the returned status follows from the error. Clears CUDA's last error, unless the program's own error was pending
  * there. */
 BG_API bg_status bg__fail_cuda(cudaError_t error, const char *call);
 
@@ -61,7 +61,7 @@ BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2
         if (status != BG_OK)                                                                                           \
             goto done;                                                                                                 \
     } while (0)
-/* Fails with bg__fail, and goes to done. */
+/* Fails with bg__fail, and goes to `done:`. */
 #define BG__FAIL(...) BG__TRY(bg__fail(__VA_ARGS__))
 #define BG__TRY_CUDA(expression)                                                                                       \
     do {                                                                                                               \

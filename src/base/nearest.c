@@ -16,7 +16,7 @@ static bool is_same_letter(char a, char b)
 
 size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    /* Distances of the first i - 2, i - 1 and i bytes of a; element k: from the first k bytes of b. */
+    /* Distances of the first i - 2, i - 1 and i bytes of `a`; element k: from the first k bytes of `b`. */
     size_t rows[3][BG__EDIT_BYTES + 1], *before = rows[0], *last = rows[1], *row = rows[2], *oldest;
 
     if (a_length > BG__EDIT_BYTES || b_length > BG__EDIT_BYTES)

@@ -10,10 +10,10 @@
 typedef struct bg__ranks {
     bg_ranks table; /* the program's, all of this version's members */
     bool there;
-    bool parted; /* barrier or any failed: the ranks are no longer in step */
+    bool parted; /* `barrier` or `any` failed: the ranks are no longer in step */
 } bg__ranks;
 
-/* Copies the program's table; NULL: this process alone. place names the table in messages ("options.ranks"). Errors:
+/* Copies the program's table; NULL: this process alone. `place` names the table in messages ("options.ranks"). Errors:
  * INVALID_ARGUMENT (the message names the wrong member). */
 bg_status bg__ranks_copy_table(bg__ranks *ranks, const bg_ranks *from, const char *place);
 /* Returns the table, or NULL if this process is alone. */

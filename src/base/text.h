@@ -40,7 +40,7 @@ BG_API uint64_t bg__text_hash(const char *text);
 
 enum { BG__EDIT_BYTES = 128, BG__HINT_LONGEST = 64, BG__HINT_BYTES = BG__HINT_LONGEST + 32 };
 
-/* Returns how many insertions, deletions, replacements and swaps of adjacent bytes turn a into b, ignoring case
+/* Returns how many insertions, deletions, replacements and swaps of adjacent bytes turn `a` into `b`, ignoring case
  * (Damerau and Levenshtein, optimal string alignment). SIZE_MAX: one has more than BG__EDIT_BYTES. */
 size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 

@@ -40,7 +40,7 @@ const bg__variable bg__variables[] = {
      .text = "with BG_COMPILE: compare the result of each rule with that of its calls, once for each shape, in each "
              "capture, or never"},
     {"BG_COMPILE_PRINT", "compile", BG__FORM_CHOICE, "0|1", .fallback = "0",
-     .text = "with BG_COMPILE: 1 prints the calls of each segment before and after"},
+     .text = "with BG_COMPILE: 1 prints the calls of each segment, before and after rules are used"},
 
     {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders|padding|inputs",
      .fallback = "off",

@@ -14,11 +14,11 @@ enum { BG__TOKENS_MAX = 1 << 24, BG__SECONDS_MAX = 1000000 };
 
 /* The form of a value. The functions below check the first six; the code that reads a variable checks the others. */
 typedef enum bg__form {
-    BG__FORM_CHOICE,  /* one of values */
-    BG__FORM_CHOICES, /* several of values, separated by commas; the first one only alone */
-    BG__FORM_INTEGER, /* least to most */
-    BG__FORM_SECONDS, /* above least, up to most, not 0 */
-    BG__FORM_RATIO,   /* 0, or least to most */
+    BG__FORM_CHOICE,  /* one of `values` */
+    BG__FORM_CHOICES, /* several of `values`, separated by commas; the first one only alone */
+    BG__FORM_INTEGER, /* `least` to `most` */
+    BG__FORM_SECONDS, /* above `least`, up to `most`, not 0 */
+    BG__FORM_RATIO,   /* 0, or `least` to `most` */
     BG__FORM_RANGE,   /* "2", "2-5" or "2-" */
     BG__FORM_BYTES,
     BG__FORM_SIZES,

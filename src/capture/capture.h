@@ -163,11 +163,11 @@ cudaError_t bg__stream_end_capture(cudaStream_t origin, cudaGraph_t *graph);
 /* Ends a capture and discards its work. */
 void bg__segment_discard(bg_capture *capture);
 
-/* A break: closes the segment, calls run (NULL: nothing), opens the next segment. call: the call at the break; NULL:
+/* A break: closes the segment, calls `run` (NULL: nothing), opens the next segment. call: the call at the break; NULL:
  * bg_break. */
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
-/* Joins the streams, calls run, and forks the streams again, without a break. For calls that are declared eager but
+/* Joins the streams, calls `run`, and forks the streams again, without a break. For calls that are declared eager but
  * captured: a pass that relies on its breaks to order streams then keeps its meaning. */
 bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user);
 
@@ -244,15 +244,15 @@ cudaError_t bg__capture_release_pool(bg_capture *capture);
 /* Bytes that the pool has mapped since begin. */
 size_t bg__capture_pool_growth(const bg_capture *capture);
 
-/* Tensors that a pass changes (saved_state.c). what: their name in messages. Call free after save, also if save failed.
- */
+/* Tensors that a pass changes (saved_state.c). what: their name in messages. Call bg__state_free after bg__state_save,
+ * also if the latter failed. */
 bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t count, const char *what,
                          cudaStream_t stream);
 /* Waits until all is restored. */
 bg_status bg__state_restore(const bg__state *state, cudaStream_t stream);
 void bg__state_free(bg__state *state);
 
-/* Members (capture_members.c). The origin is a member too, but find does not return it. */
+/* Members (capture_members.c). The origin is a member too, but bg__member_find does not return it. */
 bg__member *bg__member_find(const bg_capture *capture, cudaStream_t stream);
 bool bg__capture_has_stream(const bg_capture *capture, cudaStream_t stream);
 bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site);
@@ -264,10 +264,11 @@ bg_status bg__capture_resolve_stream(bg_capture *capture, cudaStream_t stream, c
                                      bg__stream_kind *kind);
 /* The origin waits for all members. */
 bg_status bg__capture_join_members(bg_capture *capture);
-/* Stores call as the last one that was captured on stream, for messages. */
+/* Stores `call` as the last one that was captured on `stream`, for messages. */
 void bg__capture_set_last_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
-/* At the begin and end of a public function for streams or events (streams.c): refused is true if it may not run; end
- * adds the place to its failure, and fails the capture. capture: the thread's; NULL: none. */
+/* At the begin and end of a public function for streams or events (streams.c): bg__stream_call_refused returns true if
+ * it may not run; bg__stream_call_end adds the place to its failure, and fails the capture. capture: the thread's;
+ * NULL: none. */
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
@@ -280,7 +281,7 @@ void bg__event_remove(bg_capture *capture, cudaEvent_t event);
 /* Makes room for one more event, so that the next function, after CUDA's record, cannot fail. */
 bg_status bg__event_reserve(bg_capture *capture);
 void bg__event_add_record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
-/* As above, for an event that a node records; the capture owns twin from then on. */
+/* As above, for an event that a node records; the capture owns `twin` from then on. */
 void bg__event_add_node_record(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
                                const bg_site *site);
 /* Returns the event that a stream waits for in the segment of the record. */
@@ -288,9 +289,9 @@ static inline cudaEvent_t bg__event_in_segment(const bg__event *entry)
 {
     return entry->twin != NULL ? entry->twin : entry->event;
 }
-/* Whether the open segment, or a WAIT step before it, waits for it. */
+/* Whether the open segment, or a WAIT step before it, waits for the event. */
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
-/* Records it now, and in each replay before the call whose body runs. */
+/* Records the event now, and in each replay before the call whose body runs. */
 bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
 /* Returns the last call that has begun in this capture, or the root of its calls if none has (capture_waits.c). */
 const bg__call *bg__capture_last_call(const bg_capture *capture);

@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-/* The last parameter is the stream's last node at the previous mark, if it was one node. */
+/* `last`: the stream's last node at the previous mark, if it was one node. */
 static bg_status mark_frontier(bg__marks *marks, const frontier *last, cudaGraphNode_t *last_node_before)
 {
     bg_status status = BG_OK;

@@ -224,8 +224,8 @@ static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cuda
     if (error == cudaErrorStreamCaptureIsolation) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
         bg__error_set_advice(
-            "the event was recorded outside the capture: order that work before bg_capture_begin, or wait for it in "
-            "an eager op; if an eager op records it, which did not run at this capture, wait with "
+            "the event was recorded outside the capture: wait for it before bg_capture_begin, or in an eager op; if "
+            "an eager op records the event, and its body did not run during this capture, wait with "
             "cudaEventWaitExternal");
         goto done;
     }

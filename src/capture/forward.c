@@ -79,7 +79,7 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
     return left;
 }
 
-/* The first failure counts, whatever forward returns. After a failure too, later work waits for the queued work. */
+/* The first failure counts, whatever `forward` returns. After a failure too, later work waits for the queued work. */
 static bg_status run_forward_pass(bg_capture *pass, bg_phase phase, const bg__forward *forward,
                                   const bg__op_observer *watcher)
 {

@@ -14,7 +14,7 @@ done:
     return status;
 }
 
-/* on is the origin or a member of the capture. */
+/* `on` is the origin or a member of the capture. */
 static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     bg_status status = BG_OK;

@@ -16,7 +16,7 @@ typedef struct launcher {
     bool slurm;
 } launcher;
 
-/* The first of these variables that is set counts. */
+/* The first launcher whose variables are set is used. */
 static const launcher launchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", false},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false},

@@ -9,7 +9,7 @@ typedef struct bg__job {
     int port; /* 0: none is set, and none is needed for one rank */
     double timeout, watchdog;
     const char *socket;                 /* the environment's; NULL: they meet at address and port */
-    const char *address, *bind, *token; /* the caller's, or the environment's; bind and token may be NULL */
+    const char *address, *bind, *token; /* the caller's, or the environment's; `bind` and `token` may be NULL */
 } bg__job;
 
 /* Reads the job from the options, and from the environment what they leave open. */

@@ -67,7 +67,7 @@ void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ..
 /* Returns BG_OK or the failure, with bg_last_error() set. */
 bg_status bg__link_check(bg__link *link);
 bool bg__link_failed(bg__link *link);
-/* Waits until then for a failure, which the watchdog's thread may receive. */
+/* Waits until that time for a failure, which the watchdog's thread may receive. */
 bool bg__link_await_failure(bg__link *link, double until_ms);
 
 /* Sends a frame to the watchdog's thread of a rank. */

@@ -19,14 +19,15 @@ struct bg_comm {
     ncclComm_t nccl; /* NULL: before init, or after release. Guarded by nccl_lock */
 };
 
-/* NCCL's communicator (nccl.c). All ranks call init together; abort and destroy do nothing if there is none. */
+/* NCCL's communicator (nccl.c). All ranks call `init` together; `abort` and `destroy` do nothing if there is none. */
 bg_status bg__nccl_init(bg_comm *comm);
 void bg__nccl_abort(bg_comm *comm);
 void bg__nccl_destroy(bg_comm *comm);
 /* The asynchronous error of NCCL's communicator. text may be NULL. */
 ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room);
 
-/* In a child after fork() each call fails before it takes a lock (comm_fork.c); only release is allowed. */
+/* In a child after fork() each call fails before it takes a lock (comm_fork.c); only bg__comm_release_forked is
+ * allowed. */
 bg_status bg__comm_init_fork_check(bg_comm *comm);
 bool bg__comm_is_forked(const bg_comm *comm);
 bg_status bg__comm_fail_forked(const bg_comm *comm, const char *call);

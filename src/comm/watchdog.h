@@ -25,7 +25,7 @@ typedef struct bg__watchdog {
     bool stuck;             /* this rank is stuck, and why */
     char why[BG__WHAT_MAX];
     bool asked;         /* rank 0: it has asked all ranks where they are */
-    const char *reason; /* why it has asked: the why of a rank */
+    const char *reason; /* why it has asked: the `why` of a rank */
     uint64_t question;
     double until_ms;    /* when rank 0 must have decided, or else this rank does */
     double answered_ms; /* when the last answer came */

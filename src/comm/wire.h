@@ -46,7 +46,8 @@ typedef struct bg__reader {
 
 typedef enum bg__read_result { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ_GARBAGE } bg__read_result;
 
-/* NOTHING: no whole frame is there yet. END: the connection is closed or broken. A frame is there until the next call.
+/* NOTHING: no whole frame is there yet. END: the connection is closed or broken. The contents of a frame are valid
+ * until the next call.
  */
 bg__read_result bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
 /* Reserves room for any frame, so that reading allocates nothing. False: there is no memory. */
@@ -61,7 +62,7 @@ void bg__close_fd(int *fd);
  * files; OUT_OF_MEMORY. */
 struct pollfd;
 bg_status bg__poll(struct pollfd *fds, size_t count, double until_ms);
-/* Sleeps until then, or until a signal. */
+/* Sleeps until that time, or until a signal comes. */
 void bg__sleep_until(double until_ms);
 /* strerror of an error; for too many open files it adds the limit. */
 enum { BG__ERRNO_MAX = 160 };

@@ -138,7 +138,7 @@ bg_status bg__fusion_set_state(bg__fusion *run, bg_fusion_state state, const cha
 /* ---- what a run may read and write (rule_tensors.c) -------------------------------------------------------------- */
 
 /* Whether run->args, as the rule has set them, fit the calls: the op writes exactly what the calls write, and reads
- * only their tensors. If not, why gets a sentence. */
+ * only their tensors. If not, `why` gets a sentence. */
 bool bg__fusion_check_tensors(const bg__fusion *run, char *why, size_t bytes);
 bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);

@@ -114,7 +114,7 @@ void bg__proof_substitute_copies(const bg__proof *proof, const bg_op *op, void *
 
 /* ---- what the device finds (proof_results.c) -------------------------------------------------------------------- */
 
-/* Sets constant of each tensor, and any_constant. Waits for the device. */
+/* Sets `constant` of each tensor, and any_constant. Waits for the device. */
 bg_status bg__proof_find_constants(bg__proof *proof);
 /* After that: whether the inputs vary enough to tell one op from another. */
 bool bg__proof_is_conclusive(const bg__proof *proof);
@@ -137,9 +137,9 @@ const bg__proof_tensor *bg__proof_find_differing(const bg__proof *proof, bg__tri
 /* Captures the op, or the calls, that many times in sequence, with the copies in place of tensors. If that fails, *exec
  * is NULL and the proof is closed; if it fails on one rank, the proof is closed on all. Errors: CUDA. */
 bg_status bg__proof_capture_graph(bg__proof *proof, bool op, int repeats, cudaGraphExec_t *exec);
-/* Turns a failure into a finding; the calls stay in the graph. by_op: the op's body failed. The finding is then final,
- * unless memory is short or CUDA's error is not about captures: the next capture tries again. Returns an error only if
- * the device is gone. */
+/* Turns a failure into a finding; the calls stay in the graph. by_op: the op's body failed. Later captures then do not
+ * try again, unless memory was short or CUDA's error is not about captures. Returns an error only if the device is
+ * gone. */
 bg_status bg__proof_classify_failure(bg__proof *proof, bg_status status, bool by_op, const char *what);
 /* Closes the proof if another rank has closed it. Bodies may hold collectives, so all ranks must run the same ones. */
 bg_status bg__proof_agree_to_stop(bg__proof *proof);

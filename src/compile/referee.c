@@ -1,4 +1,5 @@
-/* Proves the runs of a segment between launches of its parts, each at its place in the pass. */
+/* Launches a captured segment part by part. Before the part that follows a run of calls, this proves that the rule
+ * gives the same result as the calls, with memory as it is at that place in the pass. */
 #include "compile/compile.h"
 
 #include <stdio.h>

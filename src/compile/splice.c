@@ -217,7 +217,8 @@ done:
     return status;
 }
 
-/* Adds edges from the op to the run's dependents that stay; other ops have theirs already. */
+/* Adds edges from the op to those dependents of the run that are not themselves replaced by ops; a replacing op already
+ * has the edges from its dependencies. */
 static bg_status connect_dependents(const splice *s, const placed_op *at)
 {
     const bg__piece *piece = s->piece;

@@ -15,7 +15,7 @@ typedef struct bg__compile_table {
     bg_status (*segment)(bg_capture *capture, struct bg__segment *segment, bool *launched);
     void (*end)(bg_capture *capture); /* the graph is complete */
     void (*destroyed)(bg_graph *graph);
-    /* Calls see with the op of each rule whose calls are among these ops. */
+    /* Calls `see` with the op of each rule whose calls are among these ops. */
     bg_status (*list_ops)(const bg_op *const *ops, size_t count, void (*see)(void *user, const bg_op *op), void *user);
 } bg__compile_table;
 void bg__compile_set_table(const bg__compile_table *table);

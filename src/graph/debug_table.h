@@ -20,8 +20,8 @@ enum {
     BG__CHECK_INPUTS = 128, /* likewise */
 };
 
-/* A runner's functions around each capture of a bucket, also for BG_CHECK=recapture: open opens the pool's bucket and
- * prepares the pass, close ends the bucket. If open failed, close does nothing. */
+/* A runner's functions around each capture of a bucket, also for BG_CHECK=recapture: `open` opens the pool's bucket and
+ * prepares the pass, `close` ends the bucket. If `open` failed, `close` does nothing. */
 typedef struct bg__bucket_hooks {
     bg_status (*open)(void *user);
     void (*close)(void *user);
@@ -60,7 +60,7 @@ typedef struct bg__debug_table {
      * malformed. steps: every replay of graph runs node by node (BG_DEBUG_STEP). */
     bg_status (*begin)(bg_graph *graph, bool steps);
     /* Their findings go to standard error. BG_CHECK=recapture: before the capture of bg_capture_forward, so that what
-     * forward stores last comes from that capture. BG_CHECK=poison: after the capture. */
+     * `forward` stores last comes from that capture. BG_CHECK=poison: after the capture. */
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* BG_CHECK=padding, before the replay of a padded batch. */
@@ -71,15 +71,16 @@ typedef struct bg__debug_table {
                          const bg__bucket_hooks *around);
     /* For rules (src/compile). Whether text is a list of tolerances; from: where it comes from, for messages. */
     bg_status (*check_tolerance)(const char *text, const char *from);
-    /* Queues on stream: adds to difference, on the device, how tensor, an output of call, differs from expected, a copy
-     * of what it should hold, within the tolerances in text (NULL: none) and of BG_TOLERANCE. describe: in words. */
+    /* Queues on `stream`: adds to `difference`, on the device, how `tensor` (an output of `call`) differs from
+     * `expected` (a copy of what it should hold), within the tolerances in `text` (NULL: none) and of BG_TOLERANCE.
+     * describe: in words. */
     bg_status (*compare)(const bg_tensor *tensor, const void *expected, const struct bg__call *call, const char *text,
                          struct bgk_difference *difference, cudaStream_t stream);
     void (*describe)(const bg_tensor *tensor, const struct bgk_difference *difference, char *text, size_t bytes);
     /* The graph is complete: prints and reports what the referee has found. */
     void (*compiled)(const bg_graph *graph);
-    /* When a capture has made graph: sets up BG_SHADOW (unless forward is NULL), BG_TRACE and BG_REPORT. Diverts the
-     * graph (inspect.h) if its replays do more than replay. */
+    /* When a capture has made `graph`: sets up BG_SHADOW (unless `forward` is NULL), BG_TRACE and BG_REPORT. Diverts
+     * the graph (inspect.h) if its replays do more than run the steps. */
     bg_status (*captured)(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
     /* Runs the replays of a diverted graph. */
     bg_status (*replay)(bg_graph *graph, cudaStream_t stream);

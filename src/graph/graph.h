@@ -153,7 +153,7 @@ bg_status bg__watch_ranks_prepare(bg_graph *graph);
 
 /* ---- write-backs (writeback.c) ----------------------------------------------------------------------------------- */
 
-/* At a break: appends copy to the list, linked by next, for the next segment. A copy that cannot be part of a node
+/* At a break: appends `copy` to the list, linked by `next`, for the next segment. A copy that cannot be part of a node
  * becomes a COPY step, and runs on stream. */
 bg_status bg__writeback_add(bg_graph *graph, bg__writeback_copy **list, bg__writeback_copy *copy, cudaStream_t stream);
 /* Captures the list as the first nodes of the segment that stream has just begun. */
@@ -167,8 +167,9 @@ void bg__writeback_set_segment(bg__writeback_copy **list, int segment);
 /* After all segments are instantiated: reads the nodes' parameters for later updates, and lists the nodes. */
 bg_status bg__writeback_prepare_updates(bg_graph *graph);
 void bg__writeback_free(bg__writeback_node *writeback_nodes);
-/* In a replay: sets the node or step of copy to this move. If the node cannot do it, the copy is queued on stream, and
- * *steady becomes false. The second function, after the last output of the call, updates the nodes. */
+/* In a replay: gives the node or step of `copy` the addresses and sizes of `move`. If the node cannot take them, the
+ * copy is queued on stream, and *steady becomes false. After the last output of the call, bg__writeback_update_nodes
+ * updates the nodes. */
 bg_status bg__writeback_update_copy(bg__writeback_copy *copy, const bg__output_copy *move, cudaStream_t stream,
                                     bool *steady);
 bg_status bg__writeback_update_nodes(bg__eager_call *eager, cudaStream_t stream, bool *steady);

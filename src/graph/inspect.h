@@ -15,8 +15,8 @@
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
 const bg__call *bg__graph_root(const bg_graph *graph);
-/* Gives run, which is compared with a replay of graph, the runner's context of graph, so that both have the same
- * batch. */
+/* Gives `run`, the graph that is compared with a replay of `graph`, the runner's context of `graph`, so that both have
+ * the same batch. */
 void bg__graph_copy_context(bg_graph *run, const bg_graph *graph);
 
 typedef struct bg__graph_facts {
@@ -32,8 +32,8 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph);
 uint64_t bg__graph_replays(const bg_graph *graph);
 /* For a wrapped graph, which the program has launched itself. */
 void bg__graph_count_replay(bg_graph *graph);
-/* Makes source the source of a wrapped graph, after the program updated the executable graph to the nodes of source.
- * Errors: CUDA. */
+/* Makes `source` the source of a wrapped graph, after the program updated the executable graph to the nodes of
+ * `source`. Errors: CUDA. */
 bg_status bg__wrapped_set_source(bg_graph *graph, cudaGraph_t source);
 /* mirrored: what the program sets in the executable graph of a wrapped graph is set in its source, too. */
 void bg__wrapped_set_mirrored(bg_graph *graph, bool mirrored);
@@ -55,7 +55,7 @@ typedef struct bg__segment {
 } bg__segment;
 /* A node of a rewritten segment. */
 typedef struct bg__node_origin {
-    size_t place;        /* its index among the captured nodes, if run is NULL */
+    size_t place;        /* its index among the captured nodes, if `run` is NULL */
     const bg__call *run; /* the run that made it; NULL: it is a captured node */
 } bg__node_origin;
 int bg__graph_segment_count(const bg_graph *graph);
@@ -115,10 +115,10 @@ const bg__stream_wait *bg__graph_waits(const bg_graph *graph, int *count);
 const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call);
 /* Whether bg_graph_args has returned arguments of the graph: the program may change them. */
 bool bg__graph_is_exposed(const bg_graph *graph);
-bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call); /* those of that call */
+bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call); /* the same for the arguments of that call */
 
-/* A node of a segment's graph that writes back outputs of an eager call. The function returns false if node does
- * not. */
+/* A node of a segment's graph that writes back outputs of an eager call. bg__graph_find_writeback returns false if
+ * `node` writes back nothing. */
 typedef struct bg__writeback_view {
     const bg__call *call;
     const struct bg__eager_call *eager;
@@ -204,7 +204,7 @@ static inline bg__recorded_tensor *bg__recorded_addresses_get(const bg__recorded
 {
     return &noted->chunks[(unsigned)index / BG__RECORDED_CHUNK][(unsigned)index % BG__RECORDED_CHUNK];
 }
-/* Records a tensor: copies the members of as, and fills in address, bytes and owners. */
+/* Records a tensor: copies the members of `as`, and fills in address, bytes and owners. */
 bg_status bg__recorded_addresses_add(bg__recorded_addresses *noted, const bg__recorded_tensor *as,
                                      const bg_tensor *tensor);
 void bg__recorded_addresses_clear(bg__recorded_addresses *noted);
@@ -225,7 +225,7 @@ void bg__watch_ranks_leave(bg_graph *graph);
 
 /* ---- data of the tools (graph_views.c) ------------------------------------------------------------------------- */
 
-/* A pointer to the data of the tools; NULL before set. */
+/* A pointer to the data of the tools; NULL before it is set. */
 void *bg__graph_tools(const bg_graph *graph);
 void bg__graph_set_tools(bg_graph *graph, void *tools);
 /* Whether the hook `replay` (debug_table.h) runs the graph's replays from now on. */

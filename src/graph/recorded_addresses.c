@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-/* Appends a copy of as. The caller fills it in, and then counts it. */
+/* Appends a copy of `as`. The caller fills it in, and then counts it. */
 static bg_status begin_record(bg__recorded_addresses *noted, const bg__recorded_tensor *as, bg__recorded_tensor **note)
 {
     bg_status status = BG_OK;
@@ -169,7 +169,7 @@ static bool continues_in_mapping(const bg__recorded_addresses *noted, int from, 
     return to >= 0 && to != from && noted->owners[from].owner.range == noted->owners[to].owner.range;
 }
 
-/* Adds an entry for each mapping of the driver that the tensor is in; most are in one. as describes the whole
+/* Adds an entry for each mapping of the driver that the tensor is in; most are in one. `as` describes the whole
  * tensor. */
 static bg_status record_pieces(bg__recorded_addresses *noted, const bg__recorded_tensor *as)
 {

@@ -31,8 +31,8 @@ size_t bg__arena_top(const bg__arena *arena);
  * free and can be extended; NULL: a new one after the last. */
 bg__extent *bg__arena_find_fit(const bg__arena *arena, size_t bytes);
 size_t bg__arena_top_after(const bg__arena *arena, const bg__extent *fit, size_t bytes);
-/* Allocates the block there. *spare is a zeroed extent; it becomes NULL if it was used. *reused: how many of the bytes
- * were released before. */
+/* Allocates the block at `fit`. *spare is a zeroed extent; it becomes NULL if it was used. *reused: how many of the
+ * bytes were released before. */
 bg__extent *bg__arena_alloc(bg__arena *arena, bg__extent *fit, size_t bytes, bg__extent_state state, bg__extent **spare,
                             size_t *reused);
 void bg__arena_release(bg__arena *arena, bg__extent *extent);

@@ -20,7 +20,7 @@ typedef struct bg__last_use {
 } bg__last_use;
 
 bg_status bg__last_use_init(bg__last_use *use);
-/* use may be zeroed instead of initialized. */
+/* `use` may be zeroed instead of initialized. */
 void bg__last_use_clear(bg__last_use *use);
 /* Acquires the memory for a replay or a capture. Returns false if another one, in this thread or another, has it. */
 static inline bool bg__last_use_try_acquire(bg__last_use *use)
@@ -84,12 +84,12 @@ bg__bucket_stats bg__pool_bucket_stats(const bg_pool *pool);
 /* Begins a capture with the pool, in the open bucket or, without one, in a bucket of its own. Errors: BUSY (another
  * capture uses the pool). */
 bg_status bg__pool_capture_begin(bg_pool *pool, const char *name);
-/* Ends it. *figures describes its bucket. Does nothing if no capture uses the pool. */
+/* Ends the capture. *figures describes its bucket. Does nothing if no capture uses the pool. */
 void bg__pool_capture_end(bg_pool *pool, bg__bucket_stats *figures);
 
 /* Whether work in the bucket may run on several streams: released blocks are then reused only after the next break. */
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent);
-/* While fresh is true, allocations do not reuse released blocks. For work that is inserted into captured work, which
+/* While `fresh` is true, allocations do not reuse released blocks. For work that is inserted into captured work, which
  * may still use these blocks. */
 void bg__pool_set_no_reuse(bg_pool *pool, bool fresh);
 /* Marks a point where all later work waits for all earlier work: released blocks may be reused. */

@@ -60,7 +60,7 @@ typedef struct bg__op_count {
 typedef struct bg__call {
     const bg_op *op; /* NULL: the root of a pass */
     bg_site site;    /* in a graph: the place in the pass that made it */
-    bg_site here;    /* the place in the pass that runs, if that may differ: errors name it; file NULL: as site */
+    bg_site here;    /* the place in the pass that runs, if that may differ: errors name it; file NULL: as `site` */
     struct bg__call *parent;
     bg__block_list *memory; /* NULL: a plain call that has not needed any */
 
@@ -86,7 +86,7 @@ typedef struct bg__call {
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
     void *want;                                 /* room for a copy of its arguments: the expected ones; once captured,
-                                                 * kept */
+                                                 * `kept` */
     struct bg__call *run;      /* the call by which a rule replaced it and its neighbours; NULL: none */
     const char *tolerance;     /* of a run: its rule's tolerance, in the form of BG_TOLERANCE; NULL: the same bits */
     struct bg__call **members; /* of a run: the calls that it replaced, in order of the pass; else NULL */
@@ -120,7 +120,7 @@ static inline void bg__call_rewind(bg__call *call)
 /* Makes a call of op that replaces these sibling calls, given in order of the pass. Its name is copied. Errors:
  * OUT_OF_MEMORY. */
 bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **run);
-/* Frees the calls of root and all that root holds, but not root itself. */
+/* Frees the calls of `root` and all that `root` holds, but not `root` itself. */
 void bg__call_clear(bg__call *root);
 /* The call after `call` in order of the pass; a call comes before its children. NULL after the last one. */
 bg__call *bg__call_next(const bg__call *call);
@@ -204,12 +204,12 @@ bg_status bg__output_copy_run(const bg__output_copy *move, cudaStream_t stream);
 /* Whether an output of args still has the dtype and shape that it had at capture. */
 bg_status bg__output_check_shape(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
 
-/* Compares the output that the body left in got with the expected output in want, and sets *move to the copy that is
- * still needed. Fills in the shape of the expected output if the body had to set it. want and got are arguments of the
- * op. */
+/* Compares the output that the body left in `got` with the expected output in `want`, and sets *move to the copy that
+ * is still needed. Fills in the shape of the expected output if the body had to set it. `want` and `got` are arguments
+ * of the op. */
 bg_status bg__output_plan_copy(bg__call *call, const bg__output *output, void *want, void *got, bg__output_copy *move);
 
-/* Runs body on the caller's args, as a plain or captured call. On return args holds the outputs. */
+/* Runs `body` on the caller's `args`, as a plain or captured call. On return `args` holds the outputs. */
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
 /* Runs only the body; bg_scratch accepts args meanwhile. */
@@ -268,15 +268,15 @@ typedef struct bg__override bg__override;
 /* Sets a list of patterns for captures of this thread that applies after all others, even BG_BREAKABLE=0; NULL: none.
  * list is not copied. */
 void bg__override_set_forced(const char *list);
-/* Reads the patterns that apply: those in own (NULL: none), then the program's, then the environment's. "@FILE" in the
- * environment names a file with a pattern in each line. */
+/* Reads the patterns that apply: those in `own` (NULL: none), then the program's, then the environment's. "@FILE" in
+ * the environment names a file with a pattern in each line. */
 bg_status bg__override_create(bg__override **override, const char *own);
 /* Warns of patterns of the environment that match no op. For the end of a pass: its first call may register an op. */
 void bg__override_warn_unmatched(const bg__override *override);
 void bg__override_free(bg__override *override);
 /* Reads a file of patterns into a list, which the caller frees. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 bg_status bg__override_read_list(const char *path, char **list);
-/* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with from. list may be NULL or "". */
+/* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with `from`. list may be NULL or "". */
 bg_status bg__override_check_list(const char *list, const char *from);
 /* All patterns in order, separated by commas; the caller frees *text. */
 bg_status bg__override_format(const bg__override *override, char **text);
@@ -284,7 +284,7 @@ bg_status bg__override_format(const bg__override *override, char **text);
 bool bg__override_allows_breaks(const bg__override *override);
 /* Whether nothing but the capture's own options overrides what ops declare. */
 bool bg__override_is_own_only(const bg__override *override);
-/* Whether call is eager: fallback, unless a pattern decides. */
+/* Whether `call` is eager: `fallback`, unless a pattern decides. */
 bool bg__override_is_eager(const bg__override *override, const bg__call *call, bool fallback);
 
 /* Whether one pattern, without '!', matches the call. */

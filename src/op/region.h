@@ -11,7 +11,7 @@ typedef struct bg__region_args {
     bg_status (*body)(void *user, bg_tensor *tensors, cudaStream_t stream);
     void *user;
     size_t user_bytes;
-    bg_status (*keep)(void *user, void **kept); /* NULL: user is kept as it is */
+    bg_status (*keep)(void *user, void **kept); /* NULL: `user` is kept as it is */
     void (*destroy)(void *kept);
     bg_tensor tensors[BG_OPERANDS_MAX];
 } bg__region_args;

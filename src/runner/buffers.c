@@ -1,4 +1,4 @@
-/* The static buffers of forward's inputs and outputs: declaration and growth. */
+/* The static buffers for the inputs and outputs of `forward`: declaration and growth. */
 #include "runner/runner.h"
 
 #include <stdio.h>

@@ -90,7 +90,7 @@ typedef struct bg__scope {
 } bg__scope;
 
 /* Lowers scope to what the weakest op supports: the mode, or the query lengths to the first one. Returns whether it
- * did; why, of bytes, then names the op and what it supports, else it is "". */
+ * did; `why`, of `bytes` bytes, then names the op and what it supports, else it is "". */
 bool bg__scope_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
 
 #endif

@@ -148,11 +148,11 @@ bool bg__context_is_set(void);
 
 /* Calls config.prepare, if there is one. */
 bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context);
-/* Calls the runner's forward with the thread's context; in replays too, with BG_DEBUG=forward. */
+/* Calls the runner's `forward` with the thread's context; in replays too, with BG_DEBUG=forward. */
 bg_status bg__pass_forward(void *runner, cudaStream_t stream);
 /* Makes runner->eager. */
 bg_status bg__pass_create_eager_graph(bg_runner *runner);
-/* Runs forward eagerly with that context. */
+/* Runs `forward` eagerly with that context. */
 bg_status bg__pass_run_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- which ops a pass calls (pass_ops.c) ----------------------------------------------------------------------- */

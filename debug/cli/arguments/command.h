@@ -23,7 +23,7 @@ typedef struct cli_arguments {
     size_t count;
     char **rest; /* the arguments after the flags, ended by NULL */
     int rest_count;
-    bool program; /* "--" precedes rest */
+    bool program; /* "--" precedes `rest` */
 } cli_arguments;
 
 typedef struct cli_command {

@@ -59,8 +59,9 @@ static cli_status try_all_eager(cli_bisection *b)
         b->shadow ? "breakgraph run --shadow=calls tells what differs" : "breakgraph check looks for these");
 }
 
-/* Whether a trial can run the captured work one node after the other: if the program is then good though nothing runs
- * eagerly, the fault is one of order. On the host device seed 0 runs all work in the order of issue. */
+/* Whether a trial can run the captured work one node after the other. If the program is good in such a trial, although
+ * no op is eager, the fault is a missing order between nodes. On the host device HOSTCUDA_SEED=0 runs all work in the
+ * order of issue. */
 static bool can_run_in_series(const cli_bisection *b)
 {
     const char *seed = getenv("HOSTCUDA_SEED"), *debug = getenv("BG_DEBUG");
@@ -188,22 +189,25 @@ static void mark_others(const cli_bisection *b, bool *eager)
     }
 }
 
-static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
+/* Sets the exit status, and the sentence if the culprits are not confirmed. bad_captured: of CLI_CONFIRMATIONS trials
+ * with only the culprits captured, how many were bad; bad_eager: likewise with only them eager; negative: a trial
+ * could not be judged. */
+static cli_status decide_if_confirmed(cli_bisection *b, int bad_captured, int bad_eager)
 {
     enum { TIMES = CLI_CONFIRMATIONS };
     char names[256];
     const char *only = b->found == 1 ? "this call" : "these calls";
 
-    b->confirmed = captured == TIMES && eager == 0;
+    b->confirmed = bad_captured == TIMES && bad_eager == 0;
     if (b->confirmed)
         return CLI_FAILED;
     list_culprits(b, names, sizeof names);
-    if (captured < 0 || eager < 0)
+    if (bad_captured < 0 || bad_eager < 0)
         return cli_bisect_set_sentence(
             b, CLI_UNJUDGED,
             "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot be judged", names,
-            cli_bisect_good_word(b), only, captured < 0 ? cli_bisect_bad_word(b) : cli_bisect_good_word(b));
-    if (captured == 0)
+            cli_bisect_good_word(b), only, bad_captured < 0 ? cli_bisect_bad_word(b) : cli_bisect_good_word(b));
+    if (bad_captured == 0)
         return cli_bisect_set_sentence(b, CLI_FAILED,
                                        "not confirmed: good with %s %s, but good with only %s %s, too: the fault "
                                        "needs other %s calls, as one of order does",
@@ -214,7 +218,7 @@ static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
         b, CLI_NONDETERMINISTIC,
         "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s %s: a fault of order "
         "comes and goes like that",
-        captured, TIMES, names, cli_bisect_bad_word(b), eager, TIMES, only, cli_bisect_good_word(b));
+        bad_captured, TIMES, names, cli_bisect_bad_word(b), bad_eager, TIMES, only, cli_bisect_good_word(b));
 }
 
 /* Calls are culprits only if each trial is bad with only them captured, and good with only them eager. */
@@ -230,7 +234,7 @@ static cli_status confirm_culprits(cli_bisection *b, bool *marks)
         status = count_bad(b, marks, CLI_CONFIRMATIONS, &eager);
     }
     b->searched = status == CLI_OK;
-    return status == CLI_OK ? judge_culprits(b, captured, eager) : status;
+    return status == CLI_OK ? decide_if_confirmed(b, captured, eager) : status;
 }
 
 static cli_status search_culprits(cli_bisection *b)

@@ -127,7 +127,7 @@ static bool is_call_name(const char *name)
     return name[0] != '\0' && strpbrk(name, ",!*@ \t\n") == NULL;
 }
 
-/* Whether it is a whole number from 0 on, below the limit. */
+/* Whether `place` is a whole number from 0 on, below the limit. */
 static bool is_index(const cJSON *place, int limit)
 {
     return cJSON_IsNumber(place) && place->valuedouble == place->valueint && place->valueint >= 0 &&
@@ -145,8 +145,8 @@ static bool are_indices(const cJSON *list, int limit)
     return cJSON_IsArray(list);
 }
 
-/* Whether it has a node's members: its index in its graph, the nodes that it waits for, and, once known, the call that
- * it must come after. */
+/* Whether `call` has a node's members: its index in its graph, the nodes that it waits for, and, once known, the call
+ * that it must come after. */
 static bool is_node_call(const cJSON *call, int calls)
 {
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");

@@ -7,7 +7,7 @@
 /* Loads the file, or begins a new one. CLI_UNREADABLE, with a message, if it belongs to another command. */
 cli_status cli_state_load(cli_bisection *b);
 cli_status cli_state_save(const cli_bisection *b);
-/* Sets names from calls. */
+/* Sets the member `names` from `calls`. */
 cli_status cli_state_set_names(cli_bisection *b);
 
 #endif

@@ -56,7 +56,7 @@ typedef enum cli_trial_purpose {
 } cli_trial_purpose;
 extern const char *const cli_trial_purpose_names[];
 
-/* How often n can be halved. */
+/* How many halvings, rounded up, leave one of n: 3 for n = 5. */
 int cli_bisect_log2(size_t n);
 
 /* What a call is without the fault, and with it: "eager" and "captured", or "not fused" and "fused". */

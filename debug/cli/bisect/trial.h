@@ -6,8 +6,8 @@
 
 #include "bisection.h"
 
-/* Runs the program with the marked calls eager (NULL: none). Takes a verdict that the state has from there, else adds
- * it. A run that cannot be judged is a failure; in SEARCH and CONFIRM it has the verdict SKIP. */
+/* Runs the program with the marked calls eager (NULL: none). Takes the verdict from the state if it is there; else adds
+ * it to the state. A run that cannot be judged is a failure; in SEARCH and CONFIRM it has the verdict SKIP. */
 cli_status cli_trial_run(cli_bisection *b, cli_trial_purpose why, const bool *eager, bg_verdict *verdict);
 /* The same with all nodes outside of their graphs; the marked ones are launched before all that they do not depend
  * on. */

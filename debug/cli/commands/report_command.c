@@ -241,8 +241,8 @@ static cli_status copy_timeline(const cli_observation *o, const char *made, cons
     return status;
 }
 
-/* The program writes to a temporary file, and the command copies it: so the command reports an error in writing, as
- * nobody reads the program's warning. */
+/* The program writes to a temporary file, which the command copies. So it is the command that reports a failed write: a
+ * warning of the program would not be read. */
 static cli_status write_timeline(cli_observation *o, const char *path)
 {
     char *made = cli_join_path(o->place, "trace");
@@ -463,8 +463,8 @@ static const cli_flag flags[] = {
 static const char more[] =
     "The program is started without standard input and without BG_DEBUG, and with BG_SHADOW=calls: each replay is "
     "compared with the eager pass, op call by op call. With --attach it lists the program's graphs instead. With "
-    "--trace it is started once before that, for the timeline. Of each runner the report has the counters and batch "
-    "sizes, and schedules that pad these batches less. Directories and files hold reports of earlier runs "
+    "--trace it is started once before that, for the timeline. For each runner the report lists the counters, the "
+    "batch sizes, and schedules with less padding for these batches. DIR and FILE are reports that earlier runs wrote "
     "(BG_REPORT, --json, also of check and step).";
 
 const cli_command cli_report = {

@@ -165,8 +165,8 @@ cli_status cli_run_judge(const cli_gathered *gathered, const char *program)
 static void print_next_of_forward(const summary *t)
 {
     print_next(t,
-               t->gathered->runner ? "the result is right now (the capture, or the runner's padding, is at fault)"
-                                   : "the result is right now (the capture is at fault)",
+               t->gathered->runner ? "the result is now right (the capture, or the runner's padding, is at fault)"
+                                   : "the result is now right (the capture is at fault)",
                "run --shadow=calls");
     if (t->gathered->runner)
         print_next(t, "it is still wrong (where that makes it right, the runner's padding is at fault)",
@@ -209,10 +209,10 @@ static void print_next_of_tools(const summary *t)
     } else if (is_set("BG_DEBUG", "forward")) {
         print_next_of_forward(t);
     } else if (is_set("BG_DEBUG", "ops")) {
-        print_next(t, "the result is right now (the capture of an op is at fault)", "bisect");
+        print_next(t, "the result is now right (the capture of an op is at fault)", "bisect");
         print_next(t, "it is still wrong", "run --debug=forward");
     } else if (is_set("BG_DEBUG", "sync") || is_set("BG_DEBUG", "step")) {
-        print_next(t, "the result is right now (a wait is missing)", "check --what=graph");
+        print_next(t, "the result is now right (a wait is missing)", "check --what=graph");
         print_next(t, "it is still wrong", "run --debug=forward");
     } else if (is_enabled("BG_SHADOW") || is_enabled("BG_CHECK")) {
         print_next(t, t->gathered->code == 0 ? "the result is wrong" : "", "check");

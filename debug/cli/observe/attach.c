@@ -83,7 +83,7 @@ static bool set_list_variable(const char *name, const char *first, const char *l
     return set;
 }
 
-/* Puts first before the program's own list. */
+/* Puts `first` before the program's own list. */
 static bool prepend_to_variable(const char *name, const char *first)
 {
     return set_list_variable(name, first, getenv(name));

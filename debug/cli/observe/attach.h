@@ -14,7 +14,8 @@ extern const cli_flag cli_attach_flags[];
 enum { CLI_ATTACH_WHY = 2 * PATH_MAX };
 /* Whether the program's calls would run on the host device though there is a GPU; why: says so. */
 bool cli_attach_bypasses_gpu(char why[CLI_ATTACH_WHY]);
-/* Finds the folder of the libraries that are preloaded, and the driver behind them. false: why says what is missing. */
+/* Finds the folder of the libraries that are preloaded, and the driver behind them. false: `why` says what is
+ * missing. */
 bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_ATTACH_WHY]);
 
 /* If the flag is given: sets what preloads the shim in this process's environment, which the program inherits. With a

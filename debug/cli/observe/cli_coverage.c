@@ -122,7 +122,7 @@ cJSON *cli_coverage_report(const cli_gathered *gathered)
 
 /* ---- text ---- */
 
-/* Prints "12 replays", between before and behind. */
+/* Prints "12 replays", between `before` and `behind`. */
 static void print_count(const char *before, double count, const char *what, const char *behind, FILE *out)
 {
     fprintf(out, "%s%.0f %s%s%s", before, count, what, count == 1 ? "" : "s", behind);

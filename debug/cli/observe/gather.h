@@ -10,13 +10,13 @@
 
 /* Whether the name is "START...json"; files that are still being written have another ending. */
 bool cli_is_report_file(const struct dirent *entry, const char *start);
-/* Calls visit for each file of directory that is wanted, in version order, until one fails. */
+/* Calls `visit` for each file of `directory` that is wanted, in version order, until one fails. */
 cli_status cli_for_each_file(const char *directory, int (*is_wanted)(const struct dirent *entry),
                              cli_status (*visit)(void *user, const char *path), void *user);
 
 /* Reads all files. CLI_UNREADABLE, with a message, if one is not a report of this version. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered);
-/* The same, without files that were written before since. */
+/* The same, without files that were written before `since`. */
 cli_status cli_gather_since(const char *directory, struct timespec since, cli_gathered *gathered);
 void cli_gathered_clear(cli_gathered *gathered);
 

@@ -16,7 +16,7 @@ bool cli_gathered_is_repeated(cli_gathered *gathered, const cJSON *finding, int 
 bool cli_gathered_is_found_by_other(cli_gathered *gathered, const cJSON *finding, const char *by);
 /* Frees the index of findings. */
 void cli_gathered_free_known(cli_gathered *gathered);
-/* Removes findings from report that another rank has, too, and adds this rank to those. */
+/* Removes from `report` the findings that another rank has, too, and adds this rank to the findings of that rank. */
 void cli_gathered_merge(cli_gathered *gathered, cJSON *report, int rank);
 /* Adds the rank to the finding. */
 void cli_gathered_add_rank(cJSON *finding, int rank);

@@ -22,10 +22,10 @@ cli_status cli_observe(const cli_observation *observation, cli_gathered *gathere
 /* CLI_OK if the program exited by itself; else prints how it ended, and the last lines of its errors. */
 cli_status cli_observed_print_end(const cli_observation *observation, const cli_end *end);
 
-/* CLI_OK if it captured and replayed; else prints what is missing, and the last lines of its errors. */
+/* CLI_OK if the program captured and replayed; else prints what is missing, and the last lines of its errors. */
 cli_status cli_observed_check_replays(const cli_observation *observation, const cli_gathered *gathered);
 
-/* If it was quiet, prints the last lines of its errors, or of its output if it wrote no errors. */
+/* If the program was quiet, prints the last lines of its errors, or of its output if it wrote no errors. */
 void cli_observed_show(const cli_observation *observation);
 
 /* " (rank 1)" for messages, if there are several ranks; static text. */

@@ -15,8 +15,8 @@ typedef enum cli_preload {
     CLI_PRELOAD_MISSING
 } cli_preload;
 
-/* Examines the file that PATH finds for program, and a script's interpreter. If the result is not WORKS, text says why
- * and what to do. A file that cannot be read counts as WORKS: the start reports what is wrong. */
+/* Examines the file that PATH finds for `program`, and a script's interpreter. If the result is not WORKS, `text` says
+ * why and what to do. A file that cannot be read counts as WORKS: the start reports what is wrong. */
 enum { CLI_PRELOAD_TEXT = 2 * PATH_MAX };
 cli_preload cli_program_examine(const char *program, char text[CLI_PRELOAD_TEXT]);
 

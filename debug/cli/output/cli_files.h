@@ -12,7 +12,7 @@ char *cli_join_path(const char *directory, const char *name);
 
 /* Creates a directory in $TMPDIR; the caller frees the name. NULL after a message. */
 char *cli_temporary_directory_create(void);
-/* Removes it with its contents. NULL is allowed. */
+/* Removes the directory with its contents. NULL is allowed. */
 void cli_temporary_directory_remove(const char *directory);
 /* Removes all directories of cli_temporary_directory_create that still exist, without messages: for a process that
  * outlives the command. */

@@ -9,7 +9,7 @@ const char *cli_json_text(const cJSON *object, const char *name);
 /* The member as a number; 0: there is none, or it is no number. */
 double cli_json_number(const cJSON *object, const char *name);
 
-/* Prints it on standard output, indented, as valid UTF-8 whatever its strings contain. */
+/* Prints `root` on standard output, indented, as valid UTF-8 whatever its strings contain. */
 void cli_json_print(const cJSON *root);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* All exit statuses: name, number, meaning. run returns the status of its program. */
+/* All exit statuses: name, number, meaning. The command `run` returns the status of its program. */
 #define CLI_EXIT_MAP(X)                                                                                                \
     X(CLI_OK, 0, "no finding, no difference")                                                                          \
     X(CLI_FAILED, 1, "there are findings, or culprits; or the command itself failed")                                  \

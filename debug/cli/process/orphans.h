@@ -13,7 +13,7 @@ void cli_orphans_adopt(void);
 /* Called for a process that still runs: another user's, which cannot be killed (refused), or one that has not ended in
  * time. */
 typedef void cli_orphan_visit(const void *user, pid_t pid, bool refused);
-/* Kills all other children, and the orphans that become children by that. Calls left (may be NULL) for at most eight
+/* Kills all other children, and the orphans that become children by that. Calls `left` (may be NULL) for at most eight
  * that remain. */
 void cli_orphans_kill(cli_orphan_visit *left, const void *user);
 

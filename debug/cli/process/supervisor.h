@@ -38,13 +38,13 @@ typedef struct cli_supervisor {
 /* Call it after cli_signals_catch; a signal to the keeper counts as one to the command. false with errno: the program
  * has not started. */
 bool cli_supervisor_start(cli_supervisor *keeper, const cli_child *child);
-/* Returns true once, when the program has ended, and sets how and code. The end also wakes cli_signals_wait. */
+/* Returns true once, when the program has ended, and sets `how` and `code`. The end also wakes cli_signals_wait. */
 bool cli_supervisor_poll_end(const cli_supervisor *keeper, cli_end *end);
-/* Tells the keeper to kill the program, its process group if it is apart, and all processes that it has left
- * running. */
+/* Tells the keeper to kill the program, its process group (if it was started `apart`), and all processes that it has
+ * left running. */
 void cli_supervisor_kill_all(cli_supervisor *keeper);
-/* Waits for that, and prints which processes still run. false: the keeper itself was killed, and its children may be
- * the command's now. */
+/* Waits until the keeper has done that, and prints which processes still run. false: the keeper itself was killed, and
+ * its children may be the command's now. */
 bool cli_supervisor_wait(cli_supervisor *keeper, const char *program);
 
 #endif

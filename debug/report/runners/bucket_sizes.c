@@ -169,8 +169,8 @@ static uint64_t padding_between(const size_problem *p, size_t i, size_t j)
 
 /* ---- the dynamic program ---- */
 
-/* Finds the best previous size for each candidate from low to high; it is between first and last. It never decreases as
- * the candidate grows, since padding_between satisfies the quadrangle inequality (divide and conquer). */
+/* Finds the best previous size for each candidate from `low` to `high`; it is between `first` and `last`. It never
+ * decreases as the candidate grows, since padding_between satisfies the quadrangle inequality (divide and conquer). */
 static void find_previous_sizes(size_problem *p, int *before, size_t low, size_t high, size_t first, size_t last)
 {
     while (low <= high) {

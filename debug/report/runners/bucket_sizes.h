@@ -43,7 +43,7 @@ typedef struct bg__size_choices {
     int *candidates; /* ascending; the last one is in every schedule */
     int *before;     /* for each length from 2 on, by candidate: the index of the previous size */
     size_t count;
-    size_t most; /* length of the longest schedule, at most count */
+    size_t most; /* length of the longest schedule, at most `count` */
 } bg__size_choices;
 
 /* Finds, for 1 to `most` sizes, the schedule with the fewest padding rows that covers at least `cover` percent of the

@@ -25,15 +25,15 @@ bool bg__runner_row_is_valid(const cJSON *row);
 bg_status bg__runner_mix_read(const bg__runner_group *group, bg__size_mix *mix);
 void bg__runner_mix_free(bg__size_mix *mix);
 
-/* What a schedule needs, estimated from the captured buckets of a row: a size between two of them needs an amount
- * between theirs. */
+/* What a schedule needs, estimated from the captured buckets of a row: what a size between two of these buckets needs
+ * lies between what the two need. */
 typedef struct bg__size_need {
     size_t buckets;     /* buckets to capture, of all variants */
     double pool_bytes;  /* bytes for the largest bucket; all buckets share them */
     double graph_bytes; /* bytes of the driver, for all graphs */
     double capture_ms;
 } bg__size_need;
-/* Only buckets is set if no bucket was captured. */
+/* Only `buckets` is set if no bucket was captured. */
 bg__size_need bg__runner_estimate_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count);
 
 #endif

@@ -91,7 +91,8 @@ static void use_linked_name(char name[HC_FAULT_NAME_BYTES])
         name[length - 3] = 0;
 }
 
-static bool copy_text(char *to, size_t bytes, const char *from, size_t length)
+/* Returns false if the text is empty, does not fit, or is no identifier. */
+static bool copy_identifier(char *to, size_t bytes, const char *from, size_t length)
 {
     if (!length || length >= bytes)
         return false;
@@ -106,7 +107,7 @@ static const char *read_fault_name(struct hc_fault_rule *rule, const char *text,
         rule->name[0] = '*'; /* the rest of the name is zero */
         return NULL;
     }
-    if (!copy_text(rule->name, sizeof rule->name, text, length) ||
+    if (!copy_identifier(rule->name, sizeof rule->name, text, length) ||
         (!begins_with(rule->name, "cu") && !begins_with(rule->name, "nccl")))
         return "the name before @ must be a function of CUDA, cuBLAS or NCCL, or *";
     use_linked_name(rule->name);
@@ -122,7 +123,7 @@ static const char *read_code(struct hc_fault_rule *rule, const char *text, const
         list++;
     if (hc_number_read(text, end, CODE_MAX, &number))
         rule->code = (int)number;
-    else if (!copy_text(name, sizeof name, text, (size_t)(end - text)) || !find_code(list, name, &rule->code))
+    else if (!copy_identifier(name, sizeof name, text, (size_t)(end - text)) || !find_code(list, name, &rule->code))
         return list->wrong;
     return rule->code ? NULL : "the code is success";
 }

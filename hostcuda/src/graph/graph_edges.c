@@ -21,7 +21,7 @@ cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const c
 }
 
 /* Only edges that leave kernels have ports. */
-static bool is_edge(const cudaGraphEdgeData *data)
+static bool is_valid_edge_data(const cudaGraphEdgeData *data)
 {
     unsigned reserved = 0;
     for (size_t i = 0; i < sizeof data->reserved; i++)
@@ -33,7 +33,7 @@ static bool is_edge(const cudaGraphEdgeData *data)
 cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count)
 {
     for (size_t i = 0; data && i < count; i++) {
-        if (!is_edge(&data[i]))
+        if (!is_valid_edge_data(&data[i]))
             return cudaErrorInvalidValue;
         if (data[i].from_port || data[i].type)
             return cudaErrorNotSupported;

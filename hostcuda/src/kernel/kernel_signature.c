@@ -174,7 +174,7 @@ static char *cut_type(char *list)
     return NULL;
 }
 
-/* Whether it is like "void (*)(int)", and not like "list<void (*)()>". */
+/* Whether the name is like "void (*)(int)", and not like "list<void (*)()>". */
 static bool is_function_pointer(const char *name)
 {
     int depth = 0;

@@ -60,8 +60,9 @@ struct hc_arena {
 /* All need the lock. Functions that fail return NULL or false, with a sentence in hc_arena_error. */
 extern _Thread_local char hc_arena_error[256];
 bool hc_arena_create(unsigned char id[HC_ID_BYTES]);
-/* Returns the arena with one reference. */
+/* Returns the arena of the unique id, for a communicator of that many ranks, with one more reference. */
 struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks);
+/* Gives one reference back. The last one unmaps the arena and closes its file. */
 void hc_arena_release(struct hc_arena *arena);
 bool hc_arena_join(struct hc_arena *arena, int rank, int device);
 bool hc_arena_has_all_ranks(const struct hc_arena *arena);

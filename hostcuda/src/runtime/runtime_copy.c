@@ -38,7 +38,7 @@ static bool is_awaited(const struct hc_copy *copy)
     return is_pageable(copy->to) || (!is_on_device(copy->to) && !is_on_device(copy->from));
 }
 
-/* Whether it copies between the memories of two devices on the legacy stream, so that all work of both devices is
+/* Whether the copy is between the memories of two devices on the legacy stream, so that all work of both devices is
  * ordered with it. */
 static bool is_between_devices(const struct hc_copy *copy, const struct CUstream_st *stream)
 {

@@ -5,13 +5,13 @@
 
 #include "hostcuda/src/op/op_kinds.h"
 
-/* Runs the function of op, which is queued in owner, and waits for its end for at most hc_progress_timeout. NotReady:
- * it still runs; call again with the same owner and op when it is ready. before: the error to pass to a stream
- * callback. */
+/* Runs the function of op, which is queued in owner, and waits at most hc_progress_timeout for its end. Returns
+ * NotReady if the function still runs: call again with the same owner and op when hc_host_function_ready says so.
+ * before: the error that a stream callback gets. */
 cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before);
 /* Whether no function runs, or this one has returned. */
 bool hc_host_function_ready(const void *owner, const struct hc_op *op);
-/* If it runs, nobody will wait for its end. */
+/* If the function of `op` runs, nobody will wait for its end. */
 void hc_host_function_forget(const void *owner, const struct hc_op *op);
 
 /* Ends the thread, unless a function still runs on it. Later functions get no thread. */

@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-enum { CHECKS = 4 }; /* checks within the timeout: a process that was stopped misses at most one of them */
+/* The timeout is waited for in this many slices, so that a process that was stopped (SIGSTOP) loses at most one slice
+ * of it. */
+enum { CHECKS = 4 };
 enum { EMPTY_CHECKS = 20, TIMEOUT_MIN = 1 };
 
 uint64_t hc_call_count;

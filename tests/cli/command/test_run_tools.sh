@@ -150,7 +150,7 @@ expect without-pass 0 '^shadow: 0 replays of 0 graphs .*: nothing was compared; 
     sh -c 'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true,
         \"shadow\": {\"graphs\": 0, \"without_pass\": 1, \"compared\": 0, \"uncompared\": 0}}}" >"$BG_REPORT/process-1.json"'
 expect forward 0 '^forward: 2 replays of 1 graph ran the pass eagerly, without a graph: no findings$' "$command" run --debug=forward -- "$quickstart"
-grep -qxF "next, if the result is right now (the capture is at fault): breakgraph run --shadow=calls -- $quickstart" "$work/log" &&
+grep -qxF "next, if the result is now right (the capture is at fault): breakgraph run --shadow=calls -- $quickstart" "$work/log" &&
     pass forward-right || fail forward-right "it does not say what is next where the result is right"
 said forward-wrong "next, if it is still wrong (the model, or what the program does around the pass): breakgraph check -- $quickstart"
 expect forward-runner 0 "^next, if it is still wrong .*padding.*: breakgraph run -e BG_RUNNER_MODE=none -- $OUT/examples/runner/batches" "$command" run --debug=forward -- "$OUT/examples/runner/batches"
