@@ -483,8 +483,8 @@ static bg_status silent_alone(void *user, cudaStream_t stream)
 /* Why nothing is compared is said once a graph. */
 FIXTURE_TEST(test_no_outputs)
 {
-    OWN_GRAPH(graph, capture_under("BG_SHADOW", "calls", silent_alone, f, f->stream, NULL));
     FILE *errors = keep_errors();
+    OWN_GRAPH(graph, capture_under("BG_SHADOW", "calls", silent_alone, f, f->stream, NULL));
     for (int i = 0; i < 2; i++)
         EXPECT_OK(bg_replay(graph, f->stream));
     const char *said = errors_said(errors), *first = strstr(said, "no op call has an output (BG_OUT, BG_INOUT)");
