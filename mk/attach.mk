@@ -49,4 +49,4 @@ $(OUT)/attach/libbreakgraph_tools.so: $(TOOLS_OBJ) $(LIB_OBJ) $(OUT)/flags.link 
 	$(call link_attach,-Wl$(comma)--version-script=debug/attach/tools.map,$(TOOLS_LDLIBS))
 # A test of the tools themselves.
 $(addprefix $(OUT)/,$(call unit,attach_blocks attach_stages attach_work)): $(TOOLS_OBJ)
-$(OUT)/$(call unit,run_values): $(call objects,debug/cli/recapture/node_values.c debug/cli/recapture/pair_graphs.c debug/cli/recapture/pair_processes.c debug/cli/recapture/closest.c debug/cli/output/exits.c debug/cli/output/cli_json.c)
+$(OUT)/$(call unit,run_values): $(call objects,debug/cli/recapture/compare_values.c debug/cli/recapture/pair_graphs.c debug/cli/recapture/pair_processes.c debug/cli/recapture/closest.c debug/cli/output/exits.c debug/cli/output/cli_json.c)

@@ -2,12 +2,9 @@
 #include "attach_interface.h"
 
 #include "base/base.h"
-#include "debug/attach/allocators/python.h"
-#include "debug/attach/checks/kernel_modules.h"
 #include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/hooks/driver_hooks.h"
 #include "debug/attach/launches/launches.h"
-#include "debug/attach/stacks/stacks.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
 
@@ -18,17 +15,16 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    if (bg__graph_table_begin(shim) != BG_OK || bg__launches_begin() != BG_OK) {
+    bg__stacks_begin();
+    if (bg__events_begin(shim, bg__attach_subscribers) != BG_OK || bg__graph_table_begin() != BG_OK ||
+        bg__launches_begin() != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
-    bg__stacks_begin();
-    bg__python_begin(shim);
-    bg__kernel_modules_begin(shim);
-    bg__hook_captures(shim);
-    bg__hook_graphs(shim);
-    bg__hook_memory(shim);
-    bg__hook_work(shim);
-    bg__interface_begin(shim);
+    bg__hook_captures();
+    bg__hook_graphs();
+    bg__hook_memory();
+    bg__hook_work();
+    bg__interface_begin();
     return true;
 }

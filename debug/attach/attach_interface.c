@@ -12,20 +12,18 @@
 #include "debug/attach/report/report_list.h"
 #include "debug/attach/report/memory_names.h"
 
-static const bg__attach_shim *shim;
-
 /* As in a hook: hooks ignore the tools' own calls, and a cancelled thread does not keep their locks. */
 static int enter_tools(void)
 {
     int before;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    shim->enter();
+    bg__shim->enter();
     return before;
 }
 
 static bg_status leave_tools(int before, bg_status status)
 {
-    shim->leave();
+    bg__shim->leave();
     (void)pthread_setcancelstate(before, NULL);
     return status;
 }
@@ -41,8 +39,9 @@ static bg_status check_name(const char *function, const char *name)
 
 static bg_status name_next(const char *name)
 {
-    return shim->name_next(name) ? BG_OK
-                                 : bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_attach_name_next: a name has 1 to 51 bytes");
+    return bg__shim->name_next(name)
+               ? BG_OK
+               : bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_attach_name_next: a name has 1 to 51 bytes");
 }
 
 static bg_status name_graph(cudaGraphExec_t exec, const char *name)
@@ -157,7 +156,7 @@ static bg_status check_context(void)
 {
     CUresult (*get)(CUcontext * context) = NULL;
     CUcontext context = NULL;
-    void *address = shim->real("cuCtxGetCurrent");
+    void *address = bg__shim->real("cuCtxGetCurrent");
 
     memcpy(&get, &address, sizeof get);
     if (bg__graph_table_count() == 0 || (get != NULL && get(&context) == CUDA_SUCCESS && context != NULL))
@@ -217,9 +216,8 @@ static const bg_attach_functions functions = {
     .forget_rows = forget_rows,
 };
 
-void bg__interface_begin(const bg__attach_shim *given)
+void bg__interface_begin(void)
 {
-    shim = given;
     bg__memory_names_begin();
-    shim->offer(&functions);
+    bg__shim->offer(&functions);
 }

@@ -26,8 +26,8 @@ bg_status bg__accesses_add(bg__accesses *accesses, const bg__access *access);
 bg_status bg__accesses_sort(bg__accesses *accesses);
 void bg__accesses_insert(bg__accesses *accesses, size_t index);
 void bg__accesses_remove(bg__accesses *accesses, size_t index);
-/* Writes to found, which has room for count, the indices of the accesses that are in and overlap the range, in the
- * order of the list. Returns their number. */
+/* Writes to `found` the indices of the accesses that are in and overlap the range, in the order of the list. `found`
+ * has room for all accesses. Returns their number. */
 size_t bg__accesses_find(const bg__accesses *accesses, uintptr_t begin, uintptr_t end, size_t *found);
 void bg__accesses_free(bg__accesses *accesses);
 

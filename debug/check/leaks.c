@@ -207,26 +207,26 @@ static bool has_inner_leak(const leak_search *s, const watched_output *w)
     return false;
 }
 
-/* Several calls may have an output in the same memory. Reports each changed output of a call that left no node, unless
- * a call inside it left none either and leaks. Then reports changed outputs that no finding covers yet, one call for
- * each. */
-static bg_status report_leaks(leak_search *s, bg_report *report)
+/* Several calls may have an output in the same memory. Outputs of calls that captured no node come first, since the
+ * replay cannot write these; of nested calls without a node only the innermost is reported. For each other changed
+ * output the first call that has it is reported, unless memory of an earlier finding covers it. */
+static bg_status report_each_leak_once(leak_search *s, bg_report *report)
 {
-    bg__spans told = {0};
+    bg__spans reported = {0};
     bg_status status = BG_OK;
 
     for (watched_output *w = s->list; w < s->list + s->count; w++)
         if (w->changed && bg__call_is_idle(w->call) && !has_inner_leak(s, w)) {
             report_leak(w, report);
-            BG__TRY(bg__spans_add_tensor(&told, w->tensor));
+            BG__TRY(bg__spans_add_tensor(&reported, w->tensor));
         }
     for (watched_output *w = s->list; w < s->list + s->count; w++)
-        if (w->changed && !bg__spans_overlap(&told, (uintptr_t)w->tensor->data, tensor_end(w->tensor))) {
+        if (w->changed && !bg__spans_overlap(&reported, (uintptr_t)w->tensor->data, tensor_end(w->tensor))) {
             report_leak(w, report);
-            BG__TRY(bg__spans_add_tensor(&told, w->tensor));
+            BG__TRY(bg__spans_add_tensor(&reported, w->tensor));
         }
 done:
-    bg__spans_free(&told);
+    bg__spans_free(&reported);
     return status;
 }
 
@@ -312,7 +312,7 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
     BG__TRY(find_freed_outputs(s));
     if (report != NULL) {
         BG__TRY(compare_outputs(s));
-        BG__TRY(report_leaks(s, report));
+        BG__TRY(report_each_leak_once(s, report));
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());

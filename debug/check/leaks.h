@@ -9,11 +9,11 @@
     "streams "                                                                                                         \
     "from it (bg_stream_wait_stream)"
 
-/* begin and end enclose a second capture, without launches, of the pass that graph was captured from. begin overwrites
- * the outputs of captured calls; *leaks stays NULL if their memory was freed or reused. end adds findings on outputs
- * that the capture has changed (report NULL: the capture failed, none are added), restores the outputs, and frees
- * leaks, which may be NULL. Both wait for the device. begin allocates as much device memory and as much host memory as
- * the outputs have. */
+/* `begin` and `end` enclose a second capture, without launches, of the pass that `graph` was captured from. `begin`
+ * overwrites the outputs of captured calls; *leaks stays NULL if their memory was freed or reused. `end` adds findings
+ * on outputs that the capture has changed (report NULL: the capture failed, none are added), restores the outputs, and
+ * frees `leaks`, which may be NULL. Both wait for the device. `begin` allocates as much device memory and as much host
+ * memory as the outputs have. */
 typedef struct bg__leaks bg__leaks;
 bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t stream);
 bg_status bg__leaks_end(bg__leaks *leaks, bg_report *report);

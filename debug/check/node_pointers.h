@@ -10,7 +10,7 @@
 /* An address in the parameters of a node. */
 typedef struct bg__node_pointer {
     const bg__node *node;
-    bool is_end;         /* it is the source or destination of a memcpy or memset node, see which */
+    bool is_end;         /* it is the source or destination of a memcpy or memset node, see `which` */
     bg__copy_side which; /* a memset node has only a destination */
     int parameter;       /* of a kernel */
     size_t offset;       /* in that parameter */
@@ -18,7 +18,7 @@ typedef struct bg__node_pointer {
     uintptr_t address;
 } bg__node_pointer;
 
-/* Calls visit for every word that may be an address: every 8 aligned bytes of kernel parameters, and the source and
+/* Calls `visit` for every word that may be an address: every 8 aligned bytes of kernel parameters, and the source and
  * destination of memcpy and memset nodes. Stops at the first failure. */
 typedef bg_status (*bg__node_pointer_visit)(void *user, const bg__node_pointer *held);
 bg_status bg__node_visit_pointers(const bg__node *node, bg__node_pointer_visit visit, void *user);
@@ -27,7 +27,7 @@ bg_status bg__node_visit_pointers(const bg__node *node, bg__node_pointer_visit v
 const char *bg__node_pointer_text(const bg__node_pointer *held, char *text, size_t bytes);
 
 /* Adds the memory that allocation nodes allocate. It lives as long as the graph, and the driver may not know it before
- * a launch. Each id is the number of the allocation among these, from 1. own starts zeroed. */
+ * a launch. Each id is the number of the allocation among these, from 1. `own` starts zeroed. */
 bg_status bg__nodes_list_allocations(const bg__nodes *nodes, bg__allocations *own);
 
 /* Records the allocations that parameters of nodes point into now, so that a later bg__check_nodes can tell a stale
@@ -41,10 +41,10 @@ void bg__recorded_allocations_clear(bg_graph *graph);
  * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__recorded_allocations_get(bg_graph *graph, bg__allocations **notes);
 
-/* Adds a finding for each recorded allocation that nodes point into and that was freed ("dangling"), or whose memory
- * another allocation has now ("reused"). The finding is on the call of the first node and names the calls of the
- * others. Calls that already have a finding on that memory are left out. nodes: all nodes of the graph. report NULL:
- * only records. */
+/* Adds a finding for each recorded allocation that nodes point into, if the allocation was freed ("dangling"), or if
+ * another allocation has its memory now ("reused"). The finding is on the call of the first node and names the calls of
+ * the others. Calls that already have a finding on that memory are left out. nodes: all nodes of the graph. report
+ * NULL: only records. */
 bg_status bg__check_nodes(bg_graph *graph, const bg__nodes *nodes, bg_report *report);
 
 /* *same: none of the recorded allocations was freed since the last bg__check_nodes with a report, or since they were

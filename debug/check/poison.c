@@ -136,10 +136,11 @@ static bg_status check_replays(const bg__poison *poison, bg__poison_bytes *outpu
         goto done;
     BG__TRY(bg__poison_find_call(poison, &found));
     if (!found)
-        bg__report_add(poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
-                       "put work outside op calls into ops (BG_OP), so that the finding can name the call",
-                       "the outputs depend on memory that no op had written (scratch, unused ends of blocks, "
-                       "released blocks, outputs before they are written), but the outputs of no single op call do");
+        bg__report_add(
+            poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
+            "put work outside op calls into ops (BG_OP), so that the finding can name the call",
+            "the outputs depend on memory that no op had written (scratch, unused ends of blocks, "
+            "released blocks, outputs before they are written); no single op call was found whose outputs do");
 done:
     return status;
 }

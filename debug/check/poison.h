@@ -39,7 +39,7 @@ struct bg__field_tensor;
 typedef struct bg__poison_check {
     /* Called at the end of bg__poison_fill_memory. */
     bg_status (*fill)(const struct bg__poison *poison, bg__pattern pattern);
-    /* Whether an output of a call is compared. *compared: the part of it. */
+    /* Whether an output of a call is compared. *compared: the part of it that is. */
     bool (*is_compared_output)(const struct bg__poison *poison, const bg__call *call, const struct bg__field_tensor *t,
                                bg_tensor *compared);
     /* Reports an output if it differs between patterns. Returns false if it does not. */
@@ -56,7 +56,7 @@ typedef struct bg__poison {
     bg__snapshot image; /* the contents of memory before the check */
     bg__spans poisoned;
     const bg__poison_check *check; /* NULL: bg_check_poison */
-    void *user;                    /* for check */
+    void *user;                    /* for the functions of `check` */
 } bg__poison;
 /* Ends a check: restores memory, frees the members of poison, and sets *report if status and the restore are OK. */
 bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **report);

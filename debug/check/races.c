@@ -205,7 +205,7 @@ static size_t first_rank(const race_search *s, const racing_call *c)
     return first;
 }
 
-/* Whether all work of a comes before all work of b. */
+/* Whether all work of `a` comes before all work of `b`. */
 static bool call_is_before(race_search *s, const racing_call *a, const racing_call *b)
 {
     for (size_t to = 0; to < b->lanes; to++)

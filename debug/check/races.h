@@ -10,13 +10,13 @@ typedef struct bg__race_access {
     bool write;
 } bg__race_access;
 
-/* earlier was captured before later. */
+/* `earlier` was captured before `later`. */
 typedef struct bg__race {
     bg__race_access earlier, later;
     uintptr_t begin; /* the bytes that both access */
     size_t bytes;
     const bg__stream_wait
-        *wait; /* wait of the later call's stream for the earlier's, which came too early; NULL: not known */
+        *wait; /* the later call's stream waited for the earlier call's stream, but too early; NULL: not known */
 } bg__race;
 
 /* BG_CHECK_OVERLAP: tensors of one call that overlap (overlap.c), and calls without an order (races.c). */

@@ -3,6 +3,7 @@
 #include "recapture.h"
 
 #include "leaks.h"
+#include "debug/graph/node_values.h"
 #include "debug/graph/tool_state.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/footprint.h"
@@ -263,6 +264,36 @@ static void report_differing_breaks(bg__recapture *recapture)
                    breaks[1]);
 }
 
+/* NCCL may connect its nodes in another way in each capture. */
+static bool has_collectives(const bg__nodes *nodes, int segment)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].segment == segment && bg__node_is_collective(&nodes->node[i]))
+            return true;
+    return false;
+}
+
+/* Reports segments whose nodes are the same, but do not wait for the same nodes. */
+static bg_status report_differing_edges(bg__recapture *recapture)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; !recapture->flow_differs && i < bg__graph_segment_count(recapture->side[0].graph); i++) {
+        bg__edge_hashes hashes[2] = {{0, 0}, {0, 0}};
+        if (has_collectives(&recapture->side[0].nodes, i))
+            continue;
+        for (int k = 0; k < 2; k++)
+            BG__TRY(bg__edge_hashes_add(&hashes[k], &recapture->side[k].nodes,
+                                        bg__graph_segment(recapture->side[k].graph, i)->graph, i));
+        if (memcmp(&hashes[0], &hashes[1], sizeof hashes[0]) != 0)
+            bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, NULL, NULL, BG__FLOW_ADVICE,
+                           "the nodes of segment %d are the same in %s, but wait for one another in another way%s", i,
+                           recapture->words->both, bg__recapture_count_fault(recapture));
+    }
+done:
+    return status;
+}
+
 /* ---- two graphs ---- */
 
 bg_status bg__recapture_read_graphs(bg__recapture *recapture, bg_graph *first, bg_graph *second)
@@ -282,19 +313,22 @@ void bg__recapture_free(bg__recapture *recapture)
     free_side(&recapture->side[1]);
 }
 
-void bg__recapture_report_call(bg__recapture *recapture, const bg__call *call)
+bg_status bg__recapture_report_call(bg__recapture *recapture, const bg__call *call)
 {
     const bg__recapture_side *side = &recapture->side[0];
     const bg__call *with_nodes = call->run != NULL ? call->run : call; /* a rule has put a run in its place */
     size_t at = find_side_call(side, with_nodes);
+    bg_status status = BG_OK;
 
     if (side->calls[at].call != with_nodes || side->calls[at].pair < 0)
-        return;
+        return BG_OK;
     report_unpaired_calls(recapture, 0, at);
     report_unpaired_calls(recapture, 1, (size_t)side->calls[at].pair);
     for (size_t i = at; i < side->call_count; i++)
         if (side->calls[i].pair >= 0 && is_inside_call(side, i, at))
-            bg__recapture_compare_pair(recapture, i, (size_t)side->calls[i].pair);
+            BG__TRY(bg__recapture_compare_pair(recapture, i, (size_t)side->calls[i].pair));
+done:
+    return status;
 }
 
 /* ---- the check ---- */
@@ -331,7 +365,8 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
     report_differing_breaks(&recapture);
     for (size_t i = 0; i < recapture.side[0].call_count; i++)
         if (recapture.side[0].calls[i].pair >= 0)
-            bg__recapture_compare_pair(&recapture, i, (size_t)recapture.side[0].calls[i].pair);
+            BG__TRY(bg__recapture_compare_pair(&recapture, i, (size_t)recapture.side[0].calls[i].pair));
+    BG__TRY(report_differing_edges(&recapture));
     *report = recapture.report;
     recapture.report = NULL;
 done:

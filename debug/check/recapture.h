@@ -99,13 +99,13 @@ bg_status bg__recapture_pair_calls(bg__recapture *recapture);
  * whose report and words must be set. Call bg__recapture_free also after a failure. */
 bg_status bg__recapture_read_graphs(bg__recapture *recapture, bg_graph *first, bg_graph *second);
 void bg__recapture_free(bg__recapture *recapture);
-/* Adds findings on differences in a call of the first graph and in the calls inside it. */
-void bg__recapture_report_call(bg__recapture *recapture, const bg__call *call);
+/* Adds findings on differences in a call of the first graph and in the calls inside it. Errors: CUDA. */
+bg_status bg__recapture_report_call(bg__recapture *recapture, const bg__call *call);
 
 /* Counts a fault, and returns the end of its message. */
 const char *bg__recapture_count_fault(bg__recapture *recapture);
 
-/* Compares the nodes and arguments of two paired calls (recapture_values.c). */
-void bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second);
+/* Compares the nodes and arguments of two paired calls (recapture_values.c). Errors: CUDA. */
+bg_status bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "recapture.h"
+#include "debug/graph/node_values.h"
 #include "debug/memory/value_text.h"
 
 const char *const bg__value_advice =
@@ -17,6 +18,7 @@ typedef struct difference {
     const bg__node *nodes[2]; /* NULL: the difference is in the arguments */
     const bg_field *field;    /* the argument; NULL: the difference is in a node */
     const char *what;         /* "kernel parameter 2", "the node's source" */
+    int kind;                 /* bg__node_value.kind; of an argument BG__VALUE_NUMBER */
     bool pointer, sure;       /* sure: the bytes are not padding */
     size_t bytes;             /* size of each value */
     const void *values[2];
@@ -79,7 +81,7 @@ static const bg_field *find_field(const difference *d, bool *exact)
     *exact = d->field != NULL;
     if (d->field != NULL)
         return d->field;
-    if (d->calls[0]->call == NULL || a == NULL || b == NULL)
+    if (d->calls[0]->call == NULL || a == NULL || b == NULL || d->kind == BG__VALUE_SCHEDULING)
         return NULL;
     for (uint32_t i = 0; i < d->calls[0]->call->op->field_count; i++) {
         const bg_field *field = &d->calls[0]->call->op->fields[i];
@@ -106,11 +108,13 @@ const char *bg__recapture_count_fault(bg__recapture *recapture)
 }
 
 /* Ends the message of a finding in doubt. A host address may differ while the contents are the same. */
-static const char *doubt_text(const bg_field *field, bg_severity severity)
+static const char *doubt_text(const difference *d, const bg_field *field, bg_severity severity)
 {
-    return severity == BG_FAULT          ? ""
-           : bg__field_is_pointer(field) ? "; the contents may be the same"
-                                         : BG__MAYBE_PADDING;
+    if (severity == BG_FAULT)
+        return "";
+    if (d->kind == BG__VALUE_SCHEDULING)
+        return "; each replay uses that of the capture, which changes no result";
+    return field != NULL && bg__field_is_pointer(field) ? "; the contents may be the same" : BG__MAYBE_PADDING;
 }
 
 static void report_field_difference(const difference *d, const char *kind, bg_severity severity, const char *advice,
@@ -128,7 +132,7 @@ static void report_field_difference(const difference *d, const char *kind, bg_se
     }
     bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
                    "field %s differs between %s: %s in %s, %s in %s; a replay uses the captured value%s%s", where,
-                   words->both, values[0], words->side[0], values[1], words->side[1], doubt_text(field, severity),
+                   words->both, values[0], words->side[0], values[1], words->side[1], doubt_text(d, field, severity),
                    effect);
 }
 
@@ -154,8 +158,8 @@ static void report_node_difference(const difference *d, const char *kind, bg_sev
                    "%s differs between %s: %s in %s, %s in %s; %s%s%s%s%s%s%s", d->what, words->both, values[0],
                    words->side[0], values[1], words->side[1], label, field != NULL ? "; field " : "",
                    field != NULL ? field->name : "", field != NULL ? " of the call differs, too" : "",
-                   unsure && severity == BG_FAULT ? ", unless that is padding" : "",
-                   severity == BG_FAULT ? "" : BG__MAYBE_PADDING, effect);
+                   unsure && severity == BG_FAULT ? ", unless that is padding" : "", doubt_text(d, NULL, severity),
+                   effect);
 }
 
 /* If exact, the value is the field's, and the field's type decides; an address is never padding. */
@@ -172,7 +176,8 @@ static void report(const difference *d)
     const char *kind = pointer ? "unstable-pointer" : "frozen-value";
     const char *advice = pointer ? bg__pointer_advice : bg__value_advice;
     const bg_field *field = find_field(d, &exact);
-    bg_severity unsure = d->field != NULL ? BG_NOTE : BG_WARNING; /* bodies seldom leave padding of parameters unset */
+    /* bodies seldom leave padding of parameters unset */
+    bg_severity unsure = d->field != NULL || d->kind == BG__VALUE_SCHEDULING ? BG_NOTE : BG_WARNING;
     bg_severity severity = is_sure_difference(d, field, exact) ? BG_FAULT : unsure;
     const char *effect = severity == BG_FAULT ? bg__recapture_count_fault(d->recapture) : "";
 
@@ -214,7 +219,7 @@ static void compare_word(const difference *d, const void *a, const void *b, bool
 
 /* An empty struct is a parameter of one byte that is never set. A byte that is neither 0 nor 1 counts only if a field
  * of the call differs, too. */
-static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg__parameter *b)
+static bool is_unset_byte(const difference *d, const bg__node_value *a, const bg__node_value *b)
 {
     const bg_field *field;
     bool exact;
@@ -224,7 +229,7 @@ static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg_
     return field == NULL || !field_differs_surely(d, field);
 }
 
-static void compare_parameter(const difference *of, const bg__parameter *a, const bg__parameter *b)
+static void compare_parameter(const difference *of, const bg__node_value *a, const bg__node_value *b)
 {
     difference d = *of;
     char text[64];
@@ -248,87 +253,37 @@ static void compare_parameter(const difference *of, const bg__parameter *a, cons
     }
 }
 
-/* NCCL gives each captured collective memory and numbers of its own, which differ in every capture. */
-static bool is_collective(const bg__node *node)
+static void compare_node_value(const difference *of, const bg__node_value *a, const bg__node_value *b)
 {
-    const char *symbol = node->kernel != NULL ? node->kernel->symbol : NULL;
-    return symbol != NULL && (strstr(symbol, "ncclDevKernel") != NULL || strcmp(symbol, "hostcuda_nccl") == 0);
+    difference d = *of;
+
+    if (a->kind == BG__VALUE_EVENT || a->bytes == 0 || a->bytes != b->bytes) /* a pass may make an event of its own */
+        return;
+    d.what = a->name;
+    d.kind = (int)a->kind;
+    d.sure = a->kind == BG__VALUE_NUMBER || a->kind == BG__VALUE_ADDRESS;
+    if (a->kind == BG__VALUE_ADDRESS)
+        compare_word(&d, a->value, b->value, true);
+    else
+        compare_bytes(&d, a->value, b->value, a->bytes);
 }
 
-static void compare_kernel_nodes(difference *d)
+static bg_status compare_nodes(const difference *d)
 {
-    const CUDA_KERNEL_NODE_PARAMS *a = &d->nodes[0]->of.launch, *b = &d->nodes[1]->of.launch;
-    const unsigned first[] = {a->gridDimX,  a->gridDimY,  a->gridDimZ,      a->blockDimX,
-                              a->blockDimY, a->blockDimZ, a->sharedMemBytes};
-    const unsigned second[] = {b->gridDimX,  b->gridDimY,  b->gridDimZ,      b->blockDimX,
-                               b->blockDimY, b->blockDimZ, b->sharedMemBytes};
-    static const char *const names[] = {
-        "gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z", "dynamic shared memory"};
-    bg__parameter x, y;
+    bg__node_values values[2];
+    bg__node_value a, b;
+    bg_status status;
 
-    d->sure = true;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        d->what = names[i];
-        compare_bytes(d, &first[i], &second[i], sizeof first[i]);
+    BG__TRY(bg__node_values_read(d->nodes[0], &values[0]));
+    BG__TRY(bg__node_values_read(d->nodes[1], &values[1]));
+    for (int i = 0; bg__node_values_get(&values[0], i, &a) && bg__node_values_get(&values[1], i, &b); i++) {
+        if (a.kind != BG__VALUE_PARAMETER)
+            compare_node_value(d, &a, &b);
+        else if (!bg__node_is_collective(d->nodes[0]))
+            compare_parameter(d, &a, &b);
     }
-    if (is_collective(d->nodes[0]))
-        return;
-    for (int i = 0; bg__node_parameter(d->nodes[0], i, &x) && bg__node_parameter(d->nodes[1], i, &y); i++)
-        compare_parameter(d, &x, &y);
-}
-
-static void compare_ranges(difference *d, const bg__node_range *a, const bg__node_range *b, const char *address,
-                           const char *bytes)
-{
-    d->sure = true;
-    d->what = address;
-    compare_word(d, &a->address, &b->address, true);
-    d->what = bytes;
-    compare_bytes(d, &a->bytes, &b->bytes, sizeof a->bytes);
-}
-
-static void compare_memcpy_nodes(difference *d)
-{
-    bg__node_range a, b;
-    if (bg__memcpy_node_range(d->nodes[0], BG__SOURCE, &a) && bg__memcpy_node_range(d->nodes[1], BG__SOURCE, &b))
-        compare_ranges(d, &a, &b, "the node\'s source", "the node\'s length");
-    if (bg__memcpy_node_range(d->nodes[0], BG__DESTINATION, &a) &&
-        bg__memcpy_node_range(d->nodes[1], BG__DESTINATION, &b))
-        compare_ranges(d, &a, &b, "the node\'s destination", "the node\'s length");
-}
-
-static void compare_memset_nodes(difference *d)
-{
-    const struct cudaMemsetParams *x = &d->nodes[0]->of.fill, *y = &d->nodes[1]->of.fill;
-    bg__node_range a, b;
-    if (!bg__memset_node_range(d->nodes[0], &a) || !bg__memset_node_range(d->nodes[1], &b))
-        return;
-    compare_ranges(d, &a, &b, "the node\'s destination", "the node\'s length");
-    d->what = "the node\'s value";
-    compare_bytes(d, &x->value, &y->value, sizeof x->value);
-}
-
-static void compare_nodes(difference *d)
-{
-    if (!d->nodes[0]->known || !d->nodes[1]->known)
-        return;
-    switch (d->nodes[0]->type) {
-    case cudaGraphNodeTypeKernel: compare_kernel_nodes(d); break;
-    case cudaGraphNodeTypeMemcpy: compare_memcpy_nodes(d); break;
-    case cudaGraphNodeTypeMemset: compare_memset_nodes(d); break;
-    case cudaGraphNodeTypeHost:
-        d->sure = true;
-        d->what = "the node\'s user data";
-        compare_word(d, &d->nodes[0]->of.host.userData, &d->nodes[1]->of.host.userData, true);
-        break;
-    case cudaGraphNodeTypeMemAlloc:
-        d->sure = true;
-        d->what = "the node\'s size";
-        compare_bytes(d, &d->nodes[0]->of.memory.bytes, &d->nodes[1]->of.memory.bytes,
-                      sizeof d->nodes[0]->of.memory.bytes);
-        break;
-    default: break;
-    }
+done:
+    return status;
 }
 
 /* ---- control flow ---- */
@@ -418,21 +373,24 @@ static void compare_field(const difference *of, const bg_field *field)
     }
 }
 
-void bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second)
+bg_status bg__recapture_compare_pair(bg__recapture *recapture, size_t first, size_t second)
 {
     difference d = {.recapture = recapture,
                     .calls = {&recapture->side[0].calls[first], &recapture->side[1].calls[second]}};
     const bg__call *call = d.calls[0]->call;
+    bg_status status = BG_OK;
 
     if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL &&
         !bg__call_is_exposed(recapture->side[0].graph, call)) /* otherwise the program may have changed them */
         for (uint32_t i = 0; i < call->op->field_count; i++)
             compare_field(&d, &call->op->fields[i]);
     if (!check_same_nodes(&d))
-        return;
+        return BG_OK;
     for (size_t i = 0; i < d.calls[0]->count; i++) {
         d.nodes[0] = &recapture->side[0].nodes.node[d.calls[0]->nodes[i]];
         d.nodes[1] = &recapture->side[1].nodes.node[d.calls[1]->nodes[i]];
-        compare_nodes(&d);
+        BG__TRY(compare_nodes(&d));
     }
+done:
+    return status;
 }

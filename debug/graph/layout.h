@@ -22,7 +22,7 @@ typedef struct bg__layout {
 /* Call bg__layout_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__layout_read(bg__layout *layout, cudaGraph_t graph);
 /* Visits all places in a topological order: among the nodes that are ready, the one with the lowest place is next. May
- * be called once, since waits is counted down. Stops at the first failure and returns it. */
+ * be called once, since the member `waits` is counted down. Stops at the first failure and returns it. */
 bg_status bg__layout_visit_in_order(bg__layout *layout, bg_status (*visit)(void *user, size_t place), void *user);
 void bg__layout_free(bg__layout *layout);
 

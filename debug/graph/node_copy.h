@@ -4,7 +4,7 @@
 
 #include "nodes.h"
 
-/* Adds a copy of the node `from` to graph: a kernel, memcpy, memset, host function or event, with the same parameters
+/* Adds a copy of the node `from` to `graph`: a kernel, memcpy, memset, host function or event, with the same parameters
  * and attributes. The copy waits for *after; NULL: for nothing. *empty: nothing was added, since an event that was
  * destroyed, or that belongs to a library (NCCL), cannot be used in another graph. Errors: UNSUPPORTED (a node of
  * another type cannot run without its graph), CUDA. */

@@ -318,7 +318,7 @@ static bg_status compare_nodes(bg__shadow *s, bg_graph *second)
         effect_text(fault, effect, sizeof effect);
         recapture.effect = effect;
         recapture.faults = recapture.doubts = 0;
-        bg__recapture_report_call(&recapture, fault->call);
+        BG__TRY(bg__recapture_report_call(&recapture, fault->call));
         if (recapture.faults > 0)
             fault->call = NULL;
         fault->unsure = recapture.doubts > 0;
@@ -369,8 +369,8 @@ static void report_origin(bg__shadow *s, const bg__call_fault *fault)
             ? "BG_COMPILE=0 runs the calls without rules: if the result is right then, breakgraph bisect --compiled "
               "names the rule; if not, check what the call reads besides its tensors"
         : fault->call->eager && unsure
-            ? "the body ran in the replay with the arguments of the graph, which are the cause if what differs in "
-              "them is no padding and no address of the same contents; if not, check what it reads besides its "
+            ? "the body ran in the replay with the arguments of the graph: if they differ in more than padding and "
+              "addresses whose contents are equal, that is the cause; otherwise check what the body reads besides its "
               "tensors, such as host state"
         : fault->call->eager
             ? "the body ran in the replay with the arguments of the pass: check what it reads besides its tensors, "

@@ -17,6 +17,17 @@ void bg__ledger_record_alloc(uintptr_t base, size_t bytes)
         bg__graph_table_count_block_move();
 }
 
+void bg__ledger_record_later(void)
+{
+    atomic_store(&is_due, true);
+}
+
+void bg__ledger_record_if_due(void)
+{
+    if (atomic_load(&is_used) && atomic_load(&is_due) && atomic_exchange(&is_due, false))
+        bg__graph_table_record_blocks();
+}
+
 void bg__ledger_record_free(uintptr_t base)
 {
     const bg__stack *stack;
@@ -28,17 +39,6 @@ void bg__ledger_record_free(uintptr_t base)
         site = bg__stack_site(stack);
     if (bg__block_record_free(BG__ALLOCATOR_LEDGER, base, 0, site))
         bg__graph_table_count_block_move();
-}
-
-void bg__ledger_record_later(void)
-{
-    atomic_store(&is_due, true);
-}
-
-void bg__ledger_record_if_due(void)
-{
-    if (atomic_load(&is_used) && atomic_load(&is_due) && atomic_exchange(&is_due, false))
-        bg__graph_table_record_blocks();
 }
 
 void bg__ledger_record_graphs(void)

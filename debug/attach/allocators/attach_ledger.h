@@ -10,7 +10,7 @@ void bg__ledger_record_alloc(uintptr_t base, size_t bytes);
 void bg__ledger_record_free(uintptr_t base);
 /* Records the blocks that new graphs use, if the program has such an allocator. */
 void bg__ledger_record_graphs(void);
-/* The same, delayed until the next launch or free, since a program may set many nodes one by one. */
+/* The same, delayed until bg__ledger_record_if_due, since a program may set many nodes one by one. */
 void bg__ledger_record_later(void);
 void bg__ledger_record_if_due(void);
 

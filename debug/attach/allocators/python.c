@@ -1,7 +1,6 @@
 /* Runs feed.py in the program's interpreter: it reports the blocks of PyTorch's and CuPy's allocators. Hooks never wait
  * for the interpreter's lock. They add a pending call (Py_AddPendingCall), which the main thread runs between two
  * instructions of Python. */
-#include "python.h"
 #include "attach_ledger.h"
 
 #include <pthread.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/graphs/graph_table.h"
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/stacks/stacks.h"
@@ -30,7 +30,6 @@ typedef struct method {
 enum { FILE_INPUT = 257, FASTCALL = 0x80 };
 
 static struct {
-    const bg__attach_shim *shim;
     bool child;           /* this is a forked child, which cannot use CUDA */
     bool complete;        /* the interpreter has all functions below */
     atomic_bool pending;  /* a pending call is queued */
@@ -179,7 +178,7 @@ static int run_feed(void *unused)
 {
     (void)unused;
     atomic_store(&python.pending, false);
-    python.shim->enter();
+    bg__shim->enter();
     if ((python.globals == NULL && !define_feed()) ||
         !run_script(atomic_exchange(&python.snapshot, false) ? "feed.snapshot()" : "feed.watch()")) {
         python.clear_error();
@@ -187,7 +186,7 @@ static int run_feed(void *unused)
         bg__warn("--attach: the blocks of the program's allocator cannot be read; uses of freed tensors are not found");
     }
     bg__ledger_record_graphs();
-    python.shim->leave();
+    bg__shim->leave();
     return 0;
 }
 
@@ -198,12 +197,12 @@ static void mark_child(void)
 }
 
 /* Needs no lock of the interpreter. False while it ends, since it has no queue of pending calls then. */
-bool bg__python_is_available(void)
+static bool is_available(void)
 {
     return python.complete && !atomic_load(&python.broken) && python.is_initialized() != 0;
 }
 
-void bg__python_begin(const bg__attach_shim *shim)
+static bg_status begin_python(void)
 {
     const struct {
         const char *name;
@@ -223,25 +222,53 @@ void bg__python_begin(const bg__attach_shim *shim)
     };
     void *found;
 
-    python.shim = shim;
     python.complete = pthread_atfork(NULL, NULL, mark_child) == 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         bg__find_program_function(wanted[i].name, wanted[i].function);
         memcpy(&found, wanted[i].function, sizeof found);
         python.complete &= found != NULL;
     }
+    return BG_OK;
 }
 
-void bg__python_request_events(void)
+static void request_events(void)
 {
-    if (!bg__python_is_available() || atomic_exchange(&python.pending, true))
+    if (!is_available() || atomic_exchange(&python.pending, true))
         return;
     if (python.add_pending(run_feed, NULL) != 0)
         atomic_store(&python.pending, false); /* the queue is full; the next graph tries again */
 }
 
-void bg__python_request_snapshot(void)
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+/* Lets the interpreter report allocations and frees from soon on. */
+static void record_capture(const bg__event *event)
+{
+    if (event->result == CUDA_SUCCESS)
+        request_events();
+}
+
+/* Records the blocks of new graphs: at once, or when the interpreter has listed its live blocks. */
+static void record_blocks(const bg__event *event)
 {
     atomic_store(&python.snapshot, true);
-    bg__python_request_events();
+    request_events();
+    if (is_available())
+        return;
+    if (event->later)
+        bg__ledger_record_later();
+    else
+        bg__ledger_record_graphs();
 }
+
+static void record_due(const bg__event *event)
+{
+    (void)event;
+    bg__ledger_record_if_due();
+}
+
+const bg__subscriber bg__fact_allocators = {
+    .name = "blocks of allocators",
+    .begin = begin_python,
+    .on = {[BG__CAPTURE_BEGUN] = record_capture, [BG__EXECS_SETTLED] = record_blocks, [BG__CALL_CHECKED] = record_due},
+};

@@ -141,7 +141,7 @@ static void print_threads(FILE *out, const bg__open_capture *c, const bg__culpri
                 (int)c->thread.id, c->thread.name);
 }
 
-/* Adds a finding with the sentence that print writes: about the call or, if stream is not NULL, its last node. */
+/* Adds a finding with the sentence that `print` writes: about the call or, if stream is not NULL, its last node. */
 static void report_call(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
                         void (*print)(FILE *, const bg__open_capture *, const bg__culprit *,
                                       const bg__capture_stream *))

@@ -6,14 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/report/process_findings.h"
-
-static const bg__attach_shim *shim;
-
-void bg__leak_begin(const bg__attach_shim *given)
-{
-    shim = given;
-}
 
 /* Also true if the mode cannot be read. */
 static bool is_relaxed(void)
@@ -30,15 +24,15 @@ static char *work_name(const bg__driver_call *call, const char *function)
     if (strncmp(function, "cuMemcpy", 8) == 0 || strncmp(function, "cuMemset", 8) == 0)
         return strdup(function);
     if (strncmp(function, "cuLaunchKernelEx", 16) == 0)
-        kernel = bg__function_short_name(shim, bg__call_argument(call, 1));
+        kernel = bg__function_short_name(bg__call_argument(call, 1));
     else if (strncmp(function, "cuLaunchKernel", 14) == 0 || strncmp(function, "cuLaunchCooperativeKernel", 25) == 0)
-        kernel = bg__function_short_name(shim, bg__call_argument(call, 0));
+        kernel = bg__function_short_name(bg__call_argument(call, 0));
     else
         return NULL;
     return kernel != NULL ? kernel : strdup(function);
 }
 
-void bg__leak_check(const bg__driver_call *call, const char *function, CUstream stream)
+static void check_work(const bg__driver_call *call, const char *function, CUstream stream)
 {
     CUstream captured = NULL;
     const bg__stack *begun = bg__capture_of_thread(&captured);
@@ -62,3 +56,22 @@ void bg__leak_check(const bg__driver_call *call, const char *function, CUstream 
                            message);
     free(work);
 }
+
+static void check_launch(const bg__event *event)
+{
+    check_work(event->call, event->name, event->stream);
+}
+
+/* Synchronous copies and memsets have no stream among their arguments. */
+static void check_copy(const bg__event *event)
+{
+    const char *name = bg__call_name(event->call), *end = strrchr(name, '_');
+
+    if (event->result == CUDA_SUCCESS && strstr(name, "Async") == NULL &&
+        (strncmp(name, "cuMemcpy", 8) == 0 || strncmp(name, "cuMemset", 8) == 0))
+        check_work(event->call, name,
+                   end != NULL && strcmp(end, "_ptds") == 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+}
+
+const bg__subscriber bg__check_work_outside = {.name = "work outside of captures",
+                                               .on = {[BG__WORK] = check_launch, [BG__CALL_ENDED] = check_copy}};

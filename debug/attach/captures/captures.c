@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/report/running_file.h"
 #include "debug/files/json.h"
-
-static const bg__attach_shim *shim;
 
 static struct {
     pthread_mutex_t lock;
@@ -21,7 +20,6 @@ static struct {
     atomic_int count;
     atomic_int inside; /* observed calls that have not returned */
     bool checks;       /* findings are wanted */
-    pid_t process;     /* the process that captures; a forked child reports nothing */
 } open_captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool bg__captures_are_open(void)
@@ -72,20 +70,20 @@ static void remove_capture_locked(bg__open_capture **at)
     free(c->streams);
     free(c);
     if (atomic_fetch_sub(&open_captures.count, 1) == 1)
-        shim->watch(false);
+        bg__shim->watch(false);
 }
 
 /* "set_flag"; "" if it is no kernel node. The caller frees it. */
 static char *kernel_node_name(CUgraphNode node)
 {
     CUresult (*get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
-    void *address = shim->real("cuGraphKernelNodeGetParams_v2");
+    void *address = bg__shim->real("cuGraphKernelNodeGetParams_v2");
     CUDA_KERNEL_NODE_PARAMS params;
     char *name = NULL;
 
     memcpy(&get, &address, sizeof get);
     if (get != NULL && get(node, &params) == CUDA_SUCCESS)
-        name = bg__function_short_name(shim, params.func != NULL ? (void *)params.func : (void *)params.kern);
+        name = bg__function_short_name(params.func != NULL ? (void *)params.func : (void *)params.kern);
     return name != NULL ? name : strdup("");
 }
 
@@ -123,7 +121,7 @@ static bg__open_capture **find_by_origin_locked(CUstream stream)
     return at;
 }
 
-void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode)
+static void add_capture(CUstream stream, CUstreamCaptureMode mode)
 {
     bg__open_capture *c = calloc(1, sizeof *c);
     CUstreamCaptureStatus status;
@@ -148,7 +146,7 @@ void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode)
     c->next = open_captures.list;
     open_captures.list = c;
     if (atomic_fetch_add(&open_captures.count, 1) == 0)
-        shim->watch(true);
+        bg__shim->watch(true);
     bg__blocks_capture_begun(id);
     pthread_mutex_unlock(&open_captures.lock);
 }
@@ -169,7 +167,8 @@ static const bg__open_capture *find_by_stream_locked(CUstream stream)
     return c;
 }
 
-void bg__capture_report_refused(const char *function, uint32_t result, CUstream stream)
+/* The call failed to begin a capture: on the legacy default stream, or on a stream that captures already. */
+static void report_refused(const char *function, uint32_t result, CUstream stream)
 {
     bg__culprit culprit = {.function = function, .result = result, .stack = bg__stack_here()};
     const bg__open_capture *other = NULL;
@@ -182,6 +181,14 @@ void bg__capture_report_refused(const char *function, uint32_t result, CUstream 
     if (other != NULL || result != CUDA_ERROR_ILLEGAL_STATE)
         bg__culprit_report_refused(other, &culprit);
     pthread_mutex_unlock(&open_captures.lock);
+}
+
+static void record_begun(const bg__event *event)
+{
+    if (event->result == CUDA_SUCCESS)
+        add_capture(event->stream, event->mode);
+    else if (event->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || event->result == CUDA_ERROR_ILLEGAL_STATE)
+        report_refused(bg__call_name(event->call), event->result, event->stream);
 }
 
 const bg__stack *bg__capture_of_thread(CUstream *stream)
@@ -214,13 +221,13 @@ static void record_launch_locked(bg__open_capture *c, CUstream stream, CUgraphNo
     c->streams[i] = (bg__capture_stream){stream, node, stack, false, NULL};
 }
 
-void bg__capture_record_launch(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack)
+static void record_launch(const bg__event *event)
 {
     pthread_mutex_lock(&open_captures.lock);
     for (bg__open_capture *c = open_captures.list; c != NULL && open_captures.checks; c = c->next)
-        if (c->id == id) {
-            record_launch_locked(c, stream, node, stack);
-            record_running_locked(c, node, stack);
+        if (c->id == event->capture) {
+            record_launch_locked(c, event->stream, event->node, event->stack);
+            record_running_locked(c, event->node, event->stack);
         }
     pthread_mutex_unlock(&open_captures.lock);
 }
@@ -267,8 +274,9 @@ done:
     return status;
 }
 
-void bg__capture_before_end(CUstream stream)
+static void prepare_end(const bg__event *event)
 {
+    CUstream stream = event->stream;
     bg__open_capture *c;
     pthread_mutex_lock(&open_captures.lock);
     c = *find_by_origin_locked(stream);
@@ -277,8 +285,10 @@ void bg__capture_before_end(CUstream stream)
     pthread_mutex_unlock(&open_captures.lock);
 }
 
-void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph)
+static void record_ended(const bg__event *event)
 {
+    const CUstream stream = event->stream;
+    const uint32_t result = event->result;
     bg__open_capture **at, *c;
     bg__culprit end = {.function = "cuStreamEndCapture", .result = result};
 
@@ -296,7 +306,7 @@ void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph)
             bg__culprit_report(c, &(bg__culprit){.stack = end.stack});
     }
     if (c != NULL && result == CUDA_SUCCESS)
-        bg__blocks_capture_ended(c->id, graph);
+        bg__blocks_capture_ended(c->id, event->source);
     if (c != NULL && (result == CUDA_SUCCESS || capture_status(c) == CU_STREAM_CAPTURE_STATUS_NONE))
         remove_capture_locked(at);
     pthread_mutex_unlock(&open_captures.lock);
@@ -319,10 +329,10 @@ static void remove_destroyed_streams(const char *function, CUstream stream)
     pthread_mutex_unlock(&open_captures.lock);
 }
 
-void bg__captures_before_call(const bg__driver_call *call)
+static void begin_call(const bg__event *event)
 {
     atomic_fetch_add(&open_captures.inside, 1);
-    remove_destroyed_streams(shim->name(call->name), bg__call_argument(call, 0));
+    remove_destroyed_streams(bg__call_name(event->call), bg__call_argument(event->call, 0));
 }
 
 static CUstream stream_of(const bg__driver_call *call, const char *function)
@@ -336,7 +346,7 @@ static CUstream stream_of(const bg__driver_call *call, const char *function)
 /* If several threads make calls, the culprit is the one that a rule forbids, and not one that merely fails. */
 static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
 {
-    bg__culprit culprit = {.function = shim->name(call->name), .result = call->result};
+    bg__culprit culprit = {.function = bg__call_name(call), .result = call->result};
 
     if (c->reported || capture_status(c) != CU_STREAM_CAPTURE_STATUS_INVALIDATED)
         return;
@@ -357,36 +367,47 @@ static bool cannot_invalidate(uint32_t result)
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
-void bg__captures_after_call(const bg__driver_call *call)
+static void end_call(const bg__event *event)
 {
-    if (!cannot_invalidate(call->result)) {
+    if (!cannot_invalidate(event->result)) {
         pthread_mutex_lock(&open_captures.lock);
         for (bg__open_capture *c = open_captures.list; c != NULL; c = c->next)
-            check_call_locked(c, call);
+            check_call_locked(c, event->call);
         pthread_mutex_unlock(&open_captures.lock);
     }
     atomic_fetch_sub(&open_captures.inside, 1);
 }
 
-bool bg__captures_begin(const bg__attach_shim *given)
+static bg_status begin_checks(void)
 {
-    unsigned check = 0;
-
-    shim = given;
-    open_captures.process = getpid();
-    open_captures.checks = bg__env_choices("BG_CHECK", &check) == BG_OK && check > 0;
-    if (open_captures.checks)
-        bg__running_create_file();
-    return open_captures.checks;
+    open_captures.checks = true;
+    bg__running_create_file();
+    return BG_OK;
 }
 
 /* Reports the remaining suspects when the program ends. */
-__attribute__((destructor)) static void report_suspects(void)
+static void report_suspects(const bg__event *event)
 {
-    if (open_captures.process != getpid() || pthread_mutex_trylock(&open_captures.lock) != 0)
+    (void)event;
+    if (pthread_mutex_trylock(&open_captures.lock) != 0)
         return; /* another thread still uses the list */
     for (bg__open_capture *c = open_captures.list; c != NULL; c = c->next)
         if (!c->reported && c->suspect.function != NULL)
             bg__culprit_report(c, &c->suspect);
     pthread_mutex_unlock(&open_captures.lock);
 }
+
+const bg__subscriber bg__fact_captures = {
+    .name = "open captures",
+    .on = {[BG__CAPTURE_BEGUN] = record_begun,
+           [BG__CAPTURE_ENDING] = prepare_end,
+           [BG__CAPTURE_ENDED] = record_ended,
+           [BG__NODE_CAPTURED] = record_launch},
+};
+
+const bg__subscriber bg__check_captures = {
+    .name = "captures",
+    .when = ~0U,
+    .begin = begin_checks,
+    .on = {[BG__CALL_BEGUN] = begin_call, [BG__CALL_ENDED] = end_call, [BG__END] = report_suspects},
+};

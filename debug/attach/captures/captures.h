@@ -4,8 +4,7 @@
 
 #include <cuda.h>
 
-#include "debug/attach/shim/shim.h"
-#include "debug/attach/stacks/stacks.h"
+#include "debug/attach/events/event.h"
 
 typedef struct bg__thread_info {
     pid_t id;
@@ -47,29 +46,14 @@ typedef struct bg__open_capture {
 
 /* ---- the list (captures.c) -------------------------------------------------------------------------------------- */
 
-/* Call it before the first capture. Returns whether BG_CHECK asks for findings: then the functions below need each
- * driver call. */
-bool bg__captures_begin(const bg__attach_shim *shim);
-/* Around each call while a capture is open. */
-void bg__captures_before_call(const bg__driver_call *call);
-void bg__captures_after_call(const bg__driver_call *call);
 bool bg__captures_are_open(void);
-/* After the call that began it. */
-void bg__capture_after_begin(CUstream stream, CUstreamCaptureMode mode);
-/* After a call that failed to begin one: on the legacy default stream, or on a stream that captures already. */
-void bg__capture_report_refused(const char *function, uint32_t result, CUstream stream);
-/* A launch into stream has added node to the capture with that id. */
-void bg__capture_record_launch(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack);
-/* Before and after the call that ends the capture of stream. graph: NULL if the call failed. */
-void bg__capture_before_end(CUstream stream);
-void bg__capture_after_end(CUstream stream, uint32_t result, CUgraph graph);
 /* Finds the innermost valid capture of the calling thread. Returns where it began, and its stream. NULL: there is none,
  * or its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
 /* Returns the short name of a CUfunction or a CUkernel (function_short_name.c). The caller frees it. NULL: the driver
  * has none, or out of host memory. */
-char *bg__function_short_name(const bg__attach_shim *shim, void *function);
+char *bg__function_short_name(void *function);
 
 /* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */
 
@@ -82,11 +66,5 @@ void bg__culprit_report(const bg__open_capture *capture, const bg__culprit *culp
 void bg__culprit_report_refused(const bg__open_capture *other, const bg__culprit *culprit);
 /* Reports streams that were not joined at the end of the capture. */
 void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culprit *culprit);
-
-/* ---- work outside of the capture (capture_leaks.c) --------------------------------------------------------------- */
-
-void bg__leak_begin(const bg__attach_shim *shim);
-/* The calling thread has called function, which launches into stream, which does not capture. */
-void bg__leak_check(const bg__driver_call *call, const char *function, CUstream stream);
 
 #endif

@@ -7,10 +7,10 @@
 #include "debug/attach/nodes/node_calls.h"
 
 /* A launch accepts a CUfunction or a CUkernel, and nothing shows which one it is. */
-char *bg__function_short_name(const bg__attach_shim *shim, void *function)
+char *bg__function_short_name(void *function)
 {
     CUresult (*name_of[2])(const char **, void *);
-    void *address[2] = {shim->real("cuFuncGetName"), shim->real("cuKernelGetName")};
+    void *address[2] = {bg__shim->real("cuFuncGetName"), bg__shim->real("cuKernelGetName")};
     const char *symbol = NULL, *begin;
     char *name = NULL, *own;
     size_t bytes;

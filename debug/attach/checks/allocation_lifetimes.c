@@ -1,14 +1,17 @@
-#include "allocation_lifetimes.h"
-
+/* Memory that a graph's own nodes allocate and free: a node that uses it must be ordered between the two, or is a
+ * finding ("race"). Only whole parameters, and the ends of copies and memsets, count as uses; allocations that overlap
+ * or adjoin are not checked. */
 #include <stdlib.h>
 
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/node_order.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/report.h"
 
 typedef struct lifetime_check {
-    bg__nodes nodes;
+    const bg__nodes *nodes;
     bg__order order;
     size_t *steps; /* each after all steps that it waits for */
     bool *reached; /* by step */
@@ -77,8 +80,8 @@ static bool overlaps_another_allocation(const lifetime_check *l, const bg__node 
 {
     const uintptr_t begin = (uintptr_t)allocates->of.memory.ptr, end = begin + allocates->of.memory.bytes;
 
-    for (size_t i = 0; i < l->nodes.count; i++) {
-        const bg__node *other = &l->nodes.node[i];
+    for (size_t i = 0; i < l->nodes->count; i++) {
+        const bg__node *other = &l->nodes->node[i];
         const uintptr_t at = (uintptr_t)other->of.memory.ptr;
         if (other != allocates && is_memory_node(other, cudaGraphNodeTypeMemAlloc) && at < end &&
             at + other->of.memory.bytes >= begin)
@@ -121,8 +124,8 @@ static bg_status check_allocation(lifetime_check *l, const bg__node *allocates)
     if (overlaps_another_allocation(l, allocates))
         return BG_OK;
     BG__TRY(check_users(l, &m, false));
-    for (size_t i = 0; i < l->nodes.count; i++) {
-        m.end = &l->nodes.node[i];
+    for (size_t i = 0; i < l->nodes->count; i++) {
+        m.end = &l->nodes->node[i];
         if (is_memory_node(m.end, cudaGraphNodeTypeMemFree) && (uintptr_t)m.end->of.memory.ptr == m.begin)
             BG__TRY(check_users(l, &m, true));
     }
@@ -130,31 +133,31 @@ done:
     return status;
 }
 
-void bg__allocation_lifetimes_check(const bg_graph *graph, cudaGraph_t source, bg_report *report)
+static void check_lifetimes(const bg__event *event)
 {
-    lifetime_check l = {.report = report};
-    bool taken = false;
+    const bg__tracked_graph *graph = event->graph;
+    lifetime_check l = {.nodes = event->nodes, .report = graph->report};
     bg_status status;
 
-    BG__TRY(bg__nodes_read(graph, &l.nodes));
-    for (size_t i = 0; i < l.nodes.count; i++) {
-        if (!is_memory_node(&l.nodes.node[i], cudaGraphNodeTypeMemAlloc))
-            continue;
-        if (!taken) { /* most graphs have none */
-            BG__TRY(bg__order_read(&l.order, source, &l.nodes));
-            BG__TRY(BG__ALLOCATE(l.steps, l.order.count, "nodes"));
-            BG__TRY(bg__order_sort(&l.order, NULL, l.steps));
-            BG__TRY(BG__ALLOCATE(l.reached, l.order.count, "nodes"));
-            taken = true;
-        }
-        BG__TRY(check_allocation(&l, &l.nodes.node[i]));
-    }
+    BG__TRY(bg__order_read(&l.order, graph->source, l.nodes));
+    BG__TRY(BG__ALLOCATE(l.steps, l.order.count, "nodes"));
+    BG__TRY(bg__order_sort(&l.order, NULL, l.steps));
+    BG__TRY(BG__ALLOCATE(l.reached, l.order.count, "nodes"));
+    for (size_t i = 0; i < l.nodes->count; i++)
+        if (is_memory_node(&l.nodes->node[i], cudaGraphNodeTypeMemAlloc))
+            BG__TRY(check_allocation(&l, &l.nodes->node[i]));
 done:
     if (status != BG_OK)
         bg__warn("--attach: %s is not checked for uses of its memory before the allocation or after the free: %s",
-                 bg__graph_name(graph), bg_last_error());
-    bg__nodes_free(&l.nodes);
+                 bg__graph_name(graph->graph), bg_last_error());
     bg__order_free(&l.order);
     free(l.steps);
     free(l.reached);
 }
+
+const bg__subscriber bg__check_lifetimes = {
+    .name = "allocation lifetimes",
+    .when = BG__CHECK_EXECS,
+    .node_types = 1U << cudaGraphNodeTypeMemAlloc,
+    .on = {[BG__EXEC_MADE] = check_lifetimes},
+};

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/nodes.h"
@@ -51,6 +53,7 @@ static bool block_contains(const bg__heap_block *b, uintptr_t address)
     return address - b->base < b->bytes;
 }
 
+/* Returns the block that contains the address and is not freed. NULL: there is none, or it is younger than the node. */
 static bg__heap_block *find_live_block(const use_collector *n, bg__allocator allocator, uintptr_t address)
 {
     bg__heap_block *const *order = n->live[allocator];
@@ -430,15 +433,19 @@ static bool is_first_dangling_use(const bg__block_uses *uses, size_t index)
     return true;
 }
 
-void bg__block_uses_check(const bg__block_uses *uses, bg_report *report)
+/* Adds a finding "freed", "reused" or "moved" for each block that has changed since its uses were recorded. */
+static bg_status check_blocks(const bg__look *look)
 {
+    const bg__block_uses *uses = look->graph->blocks;
+
     if (uses == NULL)
-        return;
+        return BG_OK;
     bg__blocks_lock();
     for (size_t i = 0; i < uses->count; i++)
         if (is_dangling(&uses->list[i]) && is_first_dangling_use(uses, i))
-            report_dangling_block(uses, i, report);
+            report_dangling_block(uses, i, look->report);
     bg__blocks_unlock();
+    return BG_OK;
 }
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
@@ -488,20 +495,33 @@ static void record_overwrite(const bg__block_use *u, const bg_graph *graph)
     snprintf(b->overwriter_node, sizeof b->overwriter_node, "%s%s", u->call != NULL ? u->call->name : "node", where);
 }
 
-void bg__block_uses_record_launch(const bg_graph *graph, bg__block_uses *uses, bg_report *report)
+/* Adds a finding "pool-alias" if another graph has overwritten memory of a pool since it was filled. */
+static void record_launch(const bg__event *event)
 {
+    const bg__tracked_graph *graph = event->graph;
+    bg__block_uses *uses = graph != NULL && !graph->unreadable ? graph->blocks : NULL;
+    bg_report *report;
+
     if (uses == NULL || (uses->capture == NULL && !uses->in_pool))
         return;
+    report = graph->stale ? NULL : graph->report;
     bg__blocks_lock();
     launch_count++;
     if (uses->capture != NULL) {
         uses->capture->launched = launch_count;
-        snprintf(uses->capture->name, sizeof uses->capture->name, "%s", bg__graph_name(graph));
+        snprintf(uses->capture->name, sizeof uses->capture->name, "%s", bg__graph_name(graph->graph));
     }
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
-        record_use_at_launch(&uses->list[i], graph, report);
+        record_use_at_launch(&uses->list[i], graph->graph, report);
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
         if (uses->list[i].kind == BG__USE_OVERLAYS)
-            record_overwrite(&uses->list[i], graph);
+            record_overwrite(&uses->list[i], graph->graph);
     bg__blocks_unlock();
 }
+
+const bg__subscriber bg__check_blocks = {
+    .name = "blocks",
+    .when = BG__CHECK_EXECS,
+    .look = check_blocks,
+    .on = {[BG__EXEC_LAUNCHING] = record_launch},
+};

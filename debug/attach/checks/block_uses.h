@@ -16,11 +16,6 @@ void bg__block_uses_clear(bg__block_uses *uses);
 /* Records the blocks that the nodes of graph point into, live or freed since the node was made. uses NULL does nothing.
  * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__block_uses_collect(const bg_graph *graph, bg__block_uses *uses);
-/* Adds a finding "freed", "reused" or "moved" for each block that has changed since. NULL does nothing. */
-void bg__block_uses_check(const bg__block_uses *uses, bg_report *report);
-/* Call it at each launch of graph. Adds a finding "pool-alias" if another graph has overwritten memory of a pool since
- * it was filled. report NULL: adds none. uses NULL does nothing. */
-void bg__block_uses_record_launch(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
 /* From now on, also records the blocks that a graph's own capture has allocated in a private pool. */
 void bg__block_uses_include_own(void);
 /* Adds to empty the memory that holds nothing when the graph begins, by what its allocator reports: freed blocks that

@@ -1,13 +1,12 @@
-/* Detects a cache of graphs without a limit: one call has many live graphs, and made many of them after an older one
- * had been launched twice. Graphs that a program makes before it launches any, one for each size, do not count. */
-#include "graph_growth.h"
+/* Finds a cache of graphs without a limit ("growth"): one call has many live graphs, and made many of them after an
+ * older one had been launched twice. Graphs that a program makes before it launches any, one for each size, do not
+ * count. */
+#include "debug/attach/events/subscribers.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include "debug/attach/report/process_findings.h"
 
@@ -16,15 +15,16 @@ enum { REPORTED_ALIVE = 128, REPORTED_LATE = 64 }; /* graphs of one call before 
 typedef struct site {
     const bg__stack *made;
     size_t alive, late, bytes; /* late: made after another one had been launched twice */
-    bool launched_twice, told, lost;
+    bool launched_twice, reported;
     UT_hash_handle hh;
 } site;
 
-struct bg__counted_exec {
-    site *site;
+/* The state of a graph. */
+typedef struct counted_exec {
+    site *site; /* NULL: not counted */
     size_t bytes, launches;
     bool late;
-};
+} counted_exec;
 
 static struct {
     pthread_mutex_t lock;
@@ -38,10 +38,7 @@ static site *add_instantiate_site(const bg__stack *made)
         return NULL;
     s->made = made;
     HASH_ADD_PTR(growth.list, made, s);
-    if (!s->lost)
-        return s;
-    free(s);
-    return NULL;
+    return s;
 }
 
 static site *find_or_add_site(const bg__stack *made)
@@ -58,59 +55,62 @@ static void report_growth(const site *s)
 
     snprintf(message, sizeof message,
              "%zu executable graphs that were made here are alive, and hold %zu bytes of device memory; %zu of them "
-             "were made when older ones had been launched again: nothing limits their number",
+             "were made after an older one had already been launched more than once: nothing limits their number",
              s->alive, s->bytes, s->late);
     bg__attach_report_once(
         "growth", BG_WARNING, call, call, s->made,
         "destroy graphs that are no longer launched (cudaGraphExecDestroy), or keep only so many of them", message);
 }
 
-bg__counted_exec *bg__growth_add_exec(const bg__stack *made, size_t bytes)
+static void count_exec(const bg__event *event)
 {
-    bg__counted_exec *grown = made != NULL ? calloc(1, sizeof *grown) : NULL;
+    counted_exec *exec = event->state;
     site *s;
-    bool tells;
 
-    if (grown == NULL)
-        return NULL;
+    if (event->stack == NULL)
+        return;
     pthread_mutex_lock(&growth.lock);
-    s = find_or_add_site(made);
+    s = find_or_add_site(event->stack);
     if (s != NULL) {
-        *grown = (bg__counted_exec){.site = s, .bytes = bytes, .late = s->launched_twice};
+        *exec = (counted_exec){.site = s, .bytes = event->bytes, .late = s->launched_twice};
         s->alive++;
-        s->late += grown->late;
-        s->bytes += bytes;
+        s->late += exec->late;
+        s->bytes += exec->bytes;
     }
-    tells = s != NULL && !s->told && s->alive >= REPORTED_ALIVE && s->late >= REPORTED_LATE;
-    if (tells) {
-        s->told = true;
+    if (s != NULL && !s->reported && s->alive >= REPORTED_ALIVE && s->late >= REPORTED_LATE) {
+        s->reported = true;
         report_growth(s);
     }
     pthread_mutex_unlock(&growth.lock);
-    if (s == NULL) {
-        free(grown);
-        return NULL;
-    }
-    return grown;
 }
 
-void bg__growth_record_launch(bg__counted_exec *grown)
+static void count_launch(const bg__event *event)
 {
-    if (grown == NULL || ++grown->launches != 2)
+    counted_exec *exec = event->state;
+
+    if (exec == NULL || exec->site == NULL || ++exec->launches != 2)
         return;
     pthread_mutex_lock(&growth.lock);
-    grown->site->launched_twice = true;
+    exec->site->launched_twice = true;
     pthread_mutex_unlock(&growth.lock);
 }
 
-void bg__growth_remove_exec(bg__counted_exec *grown)
+static void uncount_exec(const bg__event *event)
 {
-    if (grown == NULL)
+    const counted_exec *exec = event->state;
+
+    if (exec->site == NULL)
         return;
     pthread_mutex_lock(&growth.lock);
-    grown->site->alive--;
-    grown->site->late -= grown->late;
-    grown->site->bytes -= grown->bytes;
+    exec->site->alive--;
+    exec->site->late -= exec->late;
+    exec->site->bytes -= exec->bytes;
     pthread_mutex_unlock(&growth.lock);
-    free(grown);
 }
+
+const bg__subscriber bg__check_growth = {
+    .name = "growth",
+    .when = BG__CHECK_EXECS,
+    .state_bytes = sizeof(counted_exec),
+    .on = {[BG__EXEC_MADE] = count_exec, [BG__EXEC_LAUNCHING] = count_launch, [BG__EXEC_GONE] = uncount_exec},
+};

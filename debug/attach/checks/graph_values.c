@@ -1,4 +1,24 @@
-#include "graph_values.h"
+/* The values of the program's graphs, written for the command, which compares two runs of the program (check
+ * --what=recapture).
+ *
+ * DIR/values-PID.jsonl, where DIR is BG_REPORT, and values-PID-1.jsonl after a call of exec; each line is an object:
+ *   {"process": PID, "program": "python3", "rank": 0}      the first line; rank only where there are ranks
+ *   {"owner": 3, "id": "...", "thread": 1, "text": "...", "stack": "...", "pool": true}
+ *       memory. id: the same in two runs for the same memory. thread: the one that made it; its number may differ from
+ *       run to run. text: for messages. stack: of the allocation, or "". pool: it belongs to an allocator that gives
+ *       out parts of it, such as PyTorch's
+ *   {"graph": 0, "name": "graph#0", "thread": 1, "file": "main.c", "line": 12, "edges": "HASH",
+ *    "edge_kinds": "HASH", "names": {"memset": ["the node's destination", ...]}, "nodes": [...]}
+ *       thread: the one that instantiated the graph; hashes: of all
+ *       edges, including those of child graphs. Without "nodes", the graph could not be read.
+ *       a node: {"kind": "kernel", "call": "scale#0", "work": "scale(float*)", "file": "main.c", "line": 7,
+ *       "values": ["HEX", "HEX@0:3+16"]}
+ *       work: the kernel, or the host function's name or place ("add_one in program", "program+0x1234").
+ *       values: those of debug/graph/node_values.h, of which `names` has the names; further ones are the kernel's
+ *       parameters, or the values of a node whose kind is not in `names`. "": CUDA does not report the value.
+ *       "@0:3+16": at offset 0, the value has the address of byte 16 of owner 3
+ *   {"updated": 0, "node": 3}                              the program has set that node of graph 0; without node: all
+ *   {"renamed": 0, "name": "decode"} */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,20 +30,22 @@
 #include <cjson/cJSON.h>
 
 #include "graph/debug_table.h"
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/memory/memory_owners.h"
-#include "debug/check/node_pointers.h"
-#include "debug/memory/allocate.h"
+#include "debug/graph/node_values.h"
 #include "debug/files/json.h"
 #include "debug/report/launcher_rank.h"
 #include "debug/report/process_report.h"
 #include "memory_ids.h"
 
-struct bg__graph_values {
+/* What was written of a graph. */
+typedef struct graph_values {
     unsigned long number;
     size_t nodes;
     bool all; /* all nodes are updated */
     bool updated[];
-};
+} graph_values;
 
 static struct {
     pthread_mutex_t lock;
@@ -51,7 +73,7 @@ static void write_line_locked(const cJSON *line)
             got = 1;
     }
     if (!out.cut && (text == NULL || written < bytes))
-        bg__warn("--attach: check recapture misses graphs: their values could not be written: %s",
+        bg__warn("--attach: check --what=recapture leaves out some graphs: their values could not be written: %s",
                  text == NULL ? "out of host memory" : strerror(errno));
     out.cut |= text == NULL || written < bytes;
     cJSON_free(text);
@@ -108,32 +130,28 @@ static int open_values_file(const char *directory)
     return file;
 }
 
-bg_status bg__graph_values_begin(void)
+static bg_status begin_file(void)
 {
     const char *directory = bg__env_value("BG_REPORT");
-    unsigned check;
-    bg_status status;
 
-    BG__TRY(bg__env_choices("BG_CHECK", &check));
-    if ((check & BG__CHECK_RECAPTURE) == 0 || directory == NULL)
-        goto done;
+    if (directory == NULL)
+        return BG_OK;
     out.file = open_values_file(directory);
-    if (out.file < 0) {
-        out.error = errno;
-        bg__warn("--attach: check recapture does not compare this process: no file for its values in %s: %s", directory,
-                 strerror(out.error));
-        goto done;
+    if (out.file >= 0) {
+        bg__owners_enable();
+        write_process();
+        return BG_OK;
     }
-    bg__owners_enable();
-    write_process();
-done:
-    return status;
+    out.error = errno;
+    bg__warn("--attach: check recapture does not compare this process: no file for its values in %s: %s", directory,
+             strerror(out.error));
+    return BG_OK;
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
 typedef struct value_writer {
-    const bg__nodes *nodes;
+    cJSON *names; /* of values, by kind of node */
     bg__memory_ids ids;
 } value_writer;
 
@@ -175,106 +193,38 @@ static bool add_value(value_writer *w, cJSON *list, const void *value, size_t by
     return false;
 }
 
-static bool add_number_value(value_writer *w, cJSON *list, size_t number)
+/* The names of the values that nodes of this kind have, but for kernels' parameters. false: out of host memory. */
+static bool add_value_names(cJSON *names, const char *kind, const bg__node_values *values)
 {
-    const uint64_t value = number;
-    return add_value(w, list, &value, sizeof value);
-}
+    cJSON *list;
 
-static bool add_address_value(value_writer *w, cJSON *list, bool there, const bg__node_range *end)
-{
-    return add_value(w, list, &end->address, there ? sizeof end->address : 0);
-}
-
-/* With one row, the pitch means nothing and CUDA may choose any; the same holds for the slices. */
-static bool add_copy_values(value_writer *w, cJSON *list, const bg__node *node)
-{
-    const struct cudaMemcpy3DParms *copy = &node->of.copy;
-    const bool slices = copy->extent.depth > 1, rows = slices || copy->extent.height > 1;
-    bg__node_range source = {0}, destination = {0};
-    const bool from = bg__memcpy_node_range(node, BG__SOURCE, &source),
-               to = bg__memcpy_node_range(node, BG__DESTINATION, &destination);
-
-    return add_address_value(w, list, from, &source) && add_number_value(w, list, copy->extent.width) &&
-           add_address_value(w, list, to, &destination) && add_number_value(w, list, copy->extent.height) &&
-           add_number_value(w, list, copy->extent.depth) &&
-           add_number_value(w, list, rows && from ? copy->srcPtr.pitch : 0) &&
-           add_number_value(w, list, rows && to ? copy->dstPtr.pitch : 0) &&
-           add_number_value(w, list, slices && from ? copy->srcPtr.ysize : 0) &&
-           add_number_value(w, list, slices && to ? copy->dstPtr.ysize : 0) &&
-           add_value(w, list, &copy->srcPos, from ? 0 : sizeof copy->srcPos) &&
-           add_value(w, list, &copy->dstPos, to ? 0 : sizeof copy->dstPos);
-}
-
-static bool add_memset_values(value_writer *w, cJSON *list, const bg__node *node)
-{
-    const struct cudaMemsetParams *fill = &node->of.fill;
-    bg__node_range destination = {0};
-    const bool to = bg__memset_node_range(node, &destination);
-
-    return add_address_value(w, list, to, &destination) && add_number_value(w, list, fill->width * fill->elementSize) &&
-           add_value(w, list, &fill->value, sizeof fill->value) && add_number_value(w, list, fill->height) &&
-           add_number_value(w, list, fill->height > 1 ? fill->pitch : 0) &&
-           add_number_value(w, list, fill->elementSize);
-}
-
-/* In the order of value_names in debug/cli/recapture. */
-static bool add_node_values(value_writer *w, cJSON *list, const bg__node *node)
-{
-    bg__parameter parameter;
-    bool good = true;
-
-    switch (node->type) {
-    case cudaGraphNodeTypeKernel:
-        for (int i = 0; good && bg__node_parameter(node, i, &parameter); i++)
-            good = add_value(w, list, parameter.value, parameter.bytes);
-        return good;
-    case cudaGraphNodeTypeMemcpy: return add_copy_values(w, list, node);
-    case cudaGraphNodeTypeMemset: return add_memset_values(w, list, node);
-    case cudaGraphNodeTypeMemAlloc:
-        return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
-    case cudaGraphNodeTypeEventRecord:
-    case cudaGraphNodeTypeWaitEvent: return add_value(w, list, &node->of.event, sizeof node->of.event);
-    case cudaGraphNodeTypeHost: return add_value(w, list, &node->of.host.userData, sizeof node->of.host.userData);
-    default: return true;
+    if (values->count == 0 || cJSON_GetObjectItemCaseSensitive(names, kind) != NULL)
+        return true;
+    list = cJSON_AddArrayToObject(names, kind);
+    for (int i = 0; i < values->count; i++) {
+        cJSON *name = cJSON_CreateString(values->list[i].name);
+        if (name == NULL || !cJSON_AddItemToArray(list, name)) {
+            cJSON_Delete(name);
+            return false;
+        }
     }
+    return true;
+}
+
+static bool add_node_values(value_writer *w, cJSON *row, const bg__node *node)
+{
+    cJSON *list = cJSON_AddArrayToObject(row, "values");
+    bg__node_values values;
+    bg__node_value value;
+    bool good = list != NULL && bg__node_values_read(node, &values) == BG_OK;
+
+    good = good && add_value_names(w->names, bg__node_kind(node), &values);
+    for (int i = 0; good && bg__node_values_get(&values, i, &value); i++)
+        good = add_value(w, list, value.value, value.bytes);
+    return good;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
-
-/* CUDA reports 0 where no clusters were asked for. */
-static unsigned cluster_size(unsigned blocks)
-{
-    return blocks > 0 ? blocks : 1;
-}
-
-/* " 1 1 1 0": cluster dimensions, and whether the launch is cooperative; "": CUDA does not report them. */
-static void print_launch_attributes(const bg__node *node, char *text, size_t bytes)
-{
-    cudaLaunchAttributeValue cluster = {0}, together = {0};
-    cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeClusterDimension, &cluster);
-
-    text[0] = '\0';
-    if (error == cudaSuccess)
-        error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeCooperative, &together);
-    bg__clear_cuda_error(error);
-    if (error == cudaSuccess)
-        snprintf(text, bytes, " %u %u %u %d", cluster_size(cluster.clusterDim.x), cluster_size(cluster.clusterDim.y),
-                 cluster_size(cluster.clusterDim.z), together.cooperative != 0);
-}
-
-static bool add_launch_config(cJSON *row, const bg__node *node)
-{
-    const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
-    char text[180], attributes[60];
-
-    if (node->type != cudaGraphNodeTypeKernel || !node->known)
-        return true;
-    print_launch_attributes(node, attributes, sizeof attributes);
-    snprintf(text, sizeof text, "%u %u %u %u %u %u %u%s", launch->gridDimX, launch->gridDimY, launch->gridDimZ,
-             launch->blockDimX, launch->blockDimY, launch->blockDimZ, launch->sharedMemBytes, attributes);
-    return cJSON_AddStringToObject(row, "launch", text) != NULL;
-}
 
 static bool add_site(cJSON *row, bg_site site)
 {
@@ -296,108 +246,57 @@ static bool add_function_name(cJSON *row, const bg__node *node)
 
 static bool fill_node_row(value_writer *w, cJSON *row, const bg__node *node)
 {
-    cJSON *values;
-
     if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL ||
         !add_function_name(row, node) ||
         (node->parent >= 0 && cJSON_AddNumberToObject(row, "parent", (double)node->parent) == NULL) ||
         (node->call != NULL &&
          (cJSON_AddStringToObject(row, "call", node->call->name) == NULL || !add_site(row, node->call->site))))
         return false;
-    values = cJSON_AddArrayToObject(row, "values");
-    return values != NULL && add_launch_config(row, node) && (!node->known || add_node_values(w, values, node));
-}
-
-/* Sums over all edges, so that their order does not matter: of the nodes, and of the nodes and the edge data. */
-typedef struct edge_hashes {
-    uint64_t ends, kinds;
-} edge_hashes;
-
-static void hash_edge(const bg__nodes *nodes, const bg__edges *edges, size_t i, edge_hashes *hashes)
-{
-    const bg__node *from = bg__nodes_find(nodes, edges->from[i]), *to = bg__nodes_find(nodes, edges->to[i]);
-    const cudaGraphEdgeData *data = &edges->data[i];
-    char edge[80];
-    int length;
-
-    if (from == NULL || to == NULL)
-        return;
-    length = snprintf(edge, sizeof edge, "%td %td", from - nodes->node, to - nodes->node);
-    hashes->ends += bg__text_hash(edge);
-    snprintf(edge + length, sizeof edge - (size_t)length, " %d %d %d", data->type, data->from_port, data->to_port);
-    hashes->kinds += bg__text_hash(edge);
-}
-
-/* parent: the node that contains this child graph; -1: none. */
-static bg_status hash_edges(const bg__nodes *nodes, cudaGraph_t graph, long parent, edge_hashes *hashes)
-{
-    cudaGraphNode_t *list = NULL;
-    bg__edges edges = {.count = 0};
-    size_t count = 0;
-    bg_status status;
-
-    BG__TRY(BG__ALLOCATE(list, nodes->count, "nodes"));
-    for (size_t i = (size_t)(parent + 1); i < nodes->count && nodes->node[i].parent >= parent; i++)
-        if (nodes->node[i].parent == parent)
-            list[count++] = nodes->node[i].handle;
-    BG__TRY(bg__edges_list(&edges, graph, list, count));
-    for (size_t i = 0; i < edges.count; i++)
-        hash_edge(nodes, &edges, i, hashes);
-done:
-    bg__edges_free(&edges);
-    free(list);
-    return status;
+    return add_node_values(w, row, node);
 }
 
 static bg_status add_edge_hashes(const bg__nodes *nodes, cudaGraph_t graph, cJSON *line)
 {
-    edge_hashes hashes = {0, 0};
+    bg__edge_hashes hashes = {0, 0};
     char ends[24], kinds[24];
     bg_status status;
 
-    BG__TRY(hash_edges(nodes, graph, -1, &hashes));
-    for (size_t i = 0; i < nodes->count; i++)
-        if (nodes->node[i].type == cudaGraphNodeTypeGraph && nodes->node[i].known)
-            BG__TRY(hash_edges(nodes, nodes->node[i].of.child, (long)i, &hashes));
+    BG__TRY(bg__edge_hashes_add(&hashes, nodes, graph, 0));
     snprintf(ends, sizeof ends, "%016llx", (unsigned long long)hashes.ends);
     snprintf(kinds, sizeof kinds, "%016llx", (unsigned long long)hashes.kinds);
     if (cJSON_AddStringToObject(line, "edges", ends) == NULL ||
         cJSON_AddStringToObject(line, "edge_kinds", kinds) == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of a graph's values");
 done:
     return status;
 }
 
-static bg_status add_node_rows(bg_graph *graph, cudaGraph_t source, cJSON *line, size_t *count)
+static bg_status add_node_rows(bg_graph *graph, const bg__nodes *nodes, cudaGraph_t source, cJSON *line)
 {
-    bg__nodes nodes = {.node = NULL};
-    value_writer w = {.nodes = &nodes};
+    value_writer w = {.names = cJSON_AddObjectToObject(line, "names")};
     cJSON *list;
     bg_status status;
 
-    BG__TRY(bg__nodes_read(graph, &nodes));
-    BG__TRY(bg__memory_ids_begin(&w.ids, graph, &nodes, write_owner_locked));
-    BG__TRY(add_edge_hashes(&nodes, source, line));
+    BG__TRY(bg__memory_ids_begin(&w.ids, graph, nodes, write_owner_locked));
+    BG__TRY(add_edge_hashes(nodes, source, line));
     list = cJSON_AddArrayToObject(line, "nodes");
-    if (list == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
-    for (size_t i = 0; i < nodes.count; i++)
-        if (!fill_node_row(&w, bg__json_add_object(list), &nodes.node[i]))
-            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
-    *count = nodes.count;
+    if (list == NULL || w.names == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of a graph's values");
+    for (size_t i = 0; i < nodes->count; i++)
+        if (!fill_node_row(&w, bg__json_add_object(list), &nodes->node[i]))
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of a graph's values");
 done:
     if (status != BG_OK)
         cJSON_DeleteItemFromObjectCaseSensitive(line, "nodes");
     bg__memory_ids_end(&w.ids);
-    bg__nodes_free(&nodes);
     return status;
 }
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-static bg__graph_values *create_values(size_t nodes)
+static graph_values *create_values(size_t nodes)
 {
-    bg__graph_values *values = calloc(1, sizeof *values + nodes * sizeof *values->updated);
+    graph_values *values = calloc(1, sizeof *values + nodes * sizeof *values->updated);
     if (values != NULL)
         values->nodes = nodes;
     return values;
@@ -412,16 +311,17 @@ static void report_unwritten_graph(const bg_graph *graph)
     bg__process_report_add_unchecked("recapture", bg__graph_name(graph), why);
 }
 
-bg__graph_values *bg__graph_values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made)
+/* A failure is written as a graph without nodes. */
+static void write_graph(const bg__event *event)
 {
-    bg__graph_values *values = NULL;
+    bg_graph *graph = event->graph->graph;
+    graph_values **values = event->state;
     cJSON *line = NULL;
-    size_t nodes = 0;
 
     if (out.error != 0)
         report_unwritten_graph(graph);
     if (out.file < 0)
-        return NULL;
+        return;
     pthread_mutex_lock(&out.lock);
     if (out.cut)
         report_unwritten_graph(graph);
@@ -429,67 +329,74 @@ bg__graph_values *bg__graph_values_write(bg_graph *graph, cudaGraph_t source, co
     if (cJSON_AddNumberToObject(line, "graph", (double)out.graphs) == NULL ||
         cJSON_AddStringToObject(line, "name", bg__graph_name(graph)) == NULL ||
         cJSON_AddNumberToObject(line, "thread", (double)bg__owners_thread_number()) == NULL ||
-        (made != NULL && !add_site(line, bg__stack_site(made)))) {
+        (event->stack != NULL && !add_site(line, bg__stack_site(event->stack)))) {
         cJSON_Delete(line);
         line = NULL;
-    } else if (add_node_rows(graph, source, line, &nodes) != BG_OK) {
+    } else if (add_node_rows(graph, event->nodes, event->graph->source, line) != BG_OK) {
         bg__warn("--attach: the values of %s are not compared: %s", bg__graph_name(graph), bg_last_error());
     }
     write_line_locked(line);
-    values = create_values(nodes);
-    if (values != NULL)
-        values->number = out.graphs;
+    *values = create_values(event->nodes->count);
+    if (*values != NULL)
+        (*values)->number = out.graphs;
     out.graphs++;
     pthread_mutex_unlock(&out.lock);
     cJSON_Delete(line);
-    return values;
 }
 
-void bg__graph_values_write_update(bg__graph_values *values, long node)
+/* Deletes line. */
+static void write_line(cJSON *line, bool complete)
 {
+    pthread_mutex_lock(&out.lock);
+    write_line_locked(complete ? line : NULL);
+    pthread_mutex_unlock(&out.lock);
+    cJSON_Delete(line);
+}
+
+static void write_change(const bg__event *event)
+{
+    graph_values *values = *(graph_values **)event->state;
     cJSON *line;
     bool known;
 
     if (values == NULL)
         return;
-    known = node >= 0 && (size_t)node < values->nodes;
-    if (values->all || (known && values->updated[node]))
+    known = event->place >= 0 && (size_t)event->place < values->nodes;
+    if (values->all || (known && values->updated[event->place]))
         return;
     if (known)
-        values->updated[node] = true;
+        values->updated[event->place] = true;
     else
         values->all = true;
     line = cJSON_CreateObject();
-    if (cJSON_AddNumberToObject(line, "updated", (double)values->number) == NULL ||
-        (known && cJSON_AddNumberToObject(line, "node", (double)node) == NULL)) {
-        cJSON_Delete(line);
-        line = NULL;
-    }
-    pthread_mutex_lock(&out.lock);
-    write_line_locked(line);
-    pthread_mutex_unlock(&out.lock);
-    cJSON_Delete(line);
+    write_line(line, cJSON_AddNumberToObject(line, "updated", (double)values->number) != NULL &&
+                         (!known || cJSON_AddNumberToObject(line, "node", (double)event->place) != NULL));
 }
 
-void bg__graph_values_write_name(const bg__graph_values *values, const char *name)
+static void write_name(const bg__event *event)
 {
+    const graph_values *values = *(graph_values **)event->state;
     cJSON *line;
 
     if (values == NULL)
         return;
     line = cJSON_CreateObject();
-    if (cJSON_AddNumberToObject(line, "renamed", (double)values->number) == NULL ||
-        cJSON_AddStringToObject(line, "name", name) == NULL) {
-        cJSON_Delete(line);
-        line = NULL;
-    }
-    pthread_mutex_lock(&out.lock);
-    write_line_locked(line);
-    pthread_mutex_unlock(&out.lock);
-    cJSON_Delete(line);
+    write_line(line, cJSON_AddNumberToObject(line, "renamed", (double)values->number) != NULL &&
+                         cJSON_AddStringToObject(line, "name", event->name) != NULL);
 }
 
-void bg__graph_values_free(bg__graph_values *values)
+static void free_values(const bg__event *event)
 {
-    free(values);
+    free(*(graph_values **)event->state);
 }
+
+const bg__subscriber bg__check_values = {
+    .name = "values",
+    .when = BG__CHECK_RECAPTURE,
+    .begin = begin_file,
+    .state_bytes = sizeof(graph_values *),
+    .on = {[BG__EXEC_MADE] = write_graph,
+           [BG__EXEC_CHANGED] = write_change,
+           [BG__EXEC_NAMED] = write_name,
+           [BG__EXEC_GONE] = free_values},
+};

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/report/process_findings.h"
 #include "debug/report/running_file.h"
 #include "debug/attach/stacks/function_names.h"
@@ -11,6 +13,7 @@
 #include "debug/attach/stacks/symbols.h"
 #include "debug/graph/nodes.h"
 #include "debug/files/json.h"
+#include "debug/memory/allocate.h"
 
 /* A launch may still be running when its executable graph is destroyed. So wrappers live as long as the process, and
  * their number is limited. */
@@ -106,35 +109,19 @@ done:
     return status;
 }
 
-static bool has_host_node(const bg__nodes *nodes)
+bg_status bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph, const bg__nodes *nodes)
 {
-    for (size_t i = 0; i < nodes->count; i++)
-        if (nodes->node[i].type == cudaGraphNodeTypeHost && nodes->node[i].parent < 0)
-            return true;
-    return false;
-}
-
-void bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph)
-{
-    bg__nodes nodes = {.node = NULL};
     cudaGraphNode_t *originals = NULL;
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY(bg__nodes_read(graph, &nodes));
-    if (!has_host_node(&nodes))
-        goto done;
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
     bg__running_create_file();
-    originals = calloc(count + 1, sizeof *originals);
-    if (originals == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(originals, count, "nodes"));
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
-    for (size_t i = 0; i < nodes.count; i++) {
-        const bg__node *node = &nodes.node[i];
+    for (size_t i = 0; i < nodes->count; i++) {
+        const bg__node *node = &nodes->node[i];
         if (node->type == cudaGraphNodeTypeHost && node->parent < 0 && node->place < count && node->call != NULL &&
             atomic_fetch_add(&wrapper_count, 1) < WRAPPERS_MAX)
             BG__TRY(wrap_node(exec, originals[node->place], node, graph));
@@ -142,13 +129,18 @@ void bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg_grap
 done:
     if (status != BG_OK)
         bg__warn("--attach: some host functions of %s are not checked: %s", bg__graph_name(graph), bg_last_error());
-    bg__nodes_free(&nodes);
     free(originals);
+    return status;
+}
+
+static void wrap_functions(const bg__event *event)
+{
+    (void)bg__host_functions_wrap(event->exec, event->source, event->graph->graph, event->nodes); /* it has warned */
 }
 
 /* ---- calls in a host function ----------------------------------------------------------------------------------- */
 
-void bg__host_function_check_call(const bg__driver_call *call)
+static void check_call(const bg__event *event)
 {
     const host_function *h = running_function;
     char message[700], place[300] = "", text[80];
@@ -158,7 +150,7 @@ void bg__host_function_check_call(const bg__driver_call *call)
     if (h == NULL)
         return;
     stack = bg__stack_here();
-    written = bg__function_api_name(call->hook->name, stack, text, sizeof text);
+    written = bg__function_api_name(bg__call_name(event->call), stack, text, sizeof text);
     if (h->site.file != NULL)
         snprintf(place, sizeof place, ", launched at %s%s%.0d", h->site.file, h->site.line > 0 ? ":" : "",
                  h->site.line);
@@ -170,3 +162,10 @@ void bg__host_function_check_call(const bg__driver_call *call)
                            "let the host function only signal a thread of the program, and call CUDA in that thread",
                            message);
 }
+
+const bg__subscriber bg__check_host_functions = {
+    .name = "host functions",
+    .when = BG__CHECK_EXECS,
+    .node_types = 1U << cudaGraphNodeTypeHost,
+    .on = {[BG__EXEC_MADE] = wrap_functions, [BG__CALL_CHECKED] = check_call},
+};

@@ -1,14 +1,13 @@
 /* CUDA has no call that reports whether a function's module is still loaded, and asking about a function of an unloaded
- * module may crash. So modules are recorded while they are loaded, and a call that unloads one marks its kernels. */
-#include "kernel_modules.h"
-
+ * module may crash. So modules are recorded while they are loaded, and a call that unloads one marks its kernels
+ * ("unloaded"). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/stacks/stacks.h"
-#include "debug/graph/nodes.h"
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
 
 typedef struct kernel_module {
     cudaGraphNode_t node;
@@ -18,30 +17,32 @@ typedef struct kernel_module {
     const bg__stack *unloaded;
 } kernel_module;
 
-struct bg__kernel_modules {
-    bg__kernel_modules *next, **at;
+/* The modules of a graph's kernels. */
+typedef struct graph_modules {
+    struct graph_modules *next, **at; /* at NULL: none are recorded */
     kernel_module *list;
     size_t count, capacity;
     atomic_bool marked; /* a module may be unloaded */
-};
+} graph_modules;
 
 static struct {
     pthread_mutex_t lock;
-    bg__kernel_modules *all;
+    graph_modules *all; /* of all graphs */
     CUresult (*module_of)(CUmodule *, CUfunction);
     CUresult (*library_of)(CUlibrary *, CUkernel);
 } modules = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void bg__kernel_modules_begin(const bg__attach_shim *shim)
+static bg_status find_functions(void)
 {
-    void *module_of = shim->real("cuFuncGetModule"), *library_of = shim->real("cuKernelGetLibrary");
+    void *module_of = bg__shim->real("cuFuncGetModule"), *library_of = bg__shim->real("cuKernelGetLibrary");
     memcpy(&modules.module_of, &module_of, sizeof module_of);
     memcpy(&modules.library_of, &library_of, sizeof library_of);
+    return BG_OK;
 }
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-static bg_status add_kernel_module(bg__kernel_modules *uses, const bg__node *node)
+static bg_status add_kernel_module(graph_modules *uses, const bg__node *node)
 {
     kernel_module added = {.node = node->handle, .call = node->call};
     bg_status status = BG_OK;
@@ -60,39 +61,8 @@ done:
     return status;
 }
 
-bg_status bg__kernel_modules_record(const bg_graph *graph, bg__kernel_modules **result)
+static void remove_modules(graph_modules *uses)
 {
-    bg__kernel_modules *uses = calloc(1, sizeof *uses);
-    bg__nodes nodes = {.node = NULL};
-    bg_status status;
-
-    bg__kernel_modules_free(*result);
-    *result = NULL;
-    if (uses == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the kernels of a graph");
-    BG__TRY(bg__nodes_read(graph, &nodes));
-    for (size_t i = 0; i < nodes.count; i++)
-        if (nodes.node[i].kernel != NULL)
-            BG__TRY(add_kernel_module(uses, &nodes.node[i]));
-    pthread_mutex_lock(&modules.lock);
-    uses->next = modules.all;
-    uses->at = &modules.all;
-    if (uses->next != NULL)
-        uses->next->at = &uses->next;
-    modules.all = uses;
-    pthread_mutex_unlock(&modules.lock);
-    *result = uses;
-    uses = NULL;
-done:
-    bg__nodes_free(&nodes);
-    bg__kernel_modules_free(uses);
-    return status;
-}
-
-void bg__kernel_modules_free(bg__kernel_modules *uses)
-{
-    if (uses == NULL)
-        return;
     pthread_mutex_lock(&modules.lock);
     if (uses->at != NULL)
         *uses->at = uses->next;
@@ -100,16 +70,50 @@ void bg__kernel_modules_free(bg__kernel_modules *uses)
         uses->next->at = uses->at;
     pthread_mutex_unlock(&modules.lock);
     free(uses->list);
-    free(uses);
+    *uses = (graph_modules){.at = NULL};
 }
 
-void bg__kernel_modules_forget_node(bg__kernel_modules *uses, cudaGraphNode_t node)
+static void record_modules(const bg__event *event)
 {
+    graph_modules *uses = event->state;
+    bg_status status = BG_OK;
+
+    remove_modules(uses);
+    for (size_t i = 0; i < event->nodes->count; i++)
+        if (event->nodes->node[i].kernel != NULL)
+            BG__TRY(add_kernel_module(uses, &event->nodes->node[i]));
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: some kernels of %s are not checked for unloaded modules: %s",
+                 bg__graph_name(event->graph->graph), bg_last_error());
     pthread_mutex_lock(&modules.lock);
-    for (size_t i = 0; uses != NULL && i < uses->count; i++)
-        if (uses->list[i].node == node)
+    uses->next = modules.all;
+    uses->at = &modules.all;
+    if (uses->next != NULL)
+        uses->next->at = &uses->next;
+    modules.all = uses;
+    pthread_mutex_unlock(&modules.lock);
+}
+
+/* The program may have given the node another kernel, whose module is not recorded yet. */
+static void forget_modules(const bg__event *event)
+{
+    graph_modules *uses = event->state;
+
+    if (event->source != NULL) {
+        remove_modules(uses);
+        return;
+    }
+    pthread_mutex_lock(&modules.lock);
+    for (size_t i = 0; i < uses->count; i++)
+        if (uses->list[i].node == event->node)
             uses->list[i] = uses->list[--uses->count];
     pthread_mutex_unlock(&modules.lock);
+}
+
+static void free_modules(const bg__event *event)
+{
+    remove_modules(event->state);
 }
 
 static void report_unloaded(const kernel_module *u, bg_report *report)
@@ -122,10 +126,13 @@ static void report_unloaded(const kernel_module *u, bg_report *report)
                    site.file != NULL ? site.file : "an unknown place", site.line > 0 ? ":" : "", site.line);
 }
 
-bool bg__kernel_modules_check(const bg__kernel_modules *uses, bg_report *report)
+/* Adds a finding for each node whose module is unloaded. */
+static bool is_any_unloaded(const void *state, bg_report *report)
 {
+    const graph_modules *uses = state;
     bool gone = false;
-    if (uses == NULL || !atomic_load(&uses->marked))
+
+    if (!atomic_load(&uses->marked))
         return false;
     pthread_mutex_lock(&modules.lock);
     for (size_t i = 0; i < uses->count; i++)
@@ -153,13 +160,13 @@ static bool is_unloading(const kernel_module *u)
 }
 
 /* Marks kernels before the call, since another module could get the same handle right after it. */
-void bg__module_unload_begin(CUmodule module, CUlibrary library)
+static void mark_unloading(const bg__event *event)
 {
-    unloading.module = module;
-    unloading.library = library;
+    unloading.module = event->module;
+    unloading.library = event->library;
     unloading.stack = NULL;
     pthread_mutex_lock(&modules.lock);
-    for (bg__kernel_modules *uses = modules.all; uses != NULL; uses = uses->next)
+    for (graph_modules *uses = modules.all; uses != NULL; uses = uses->next)
         for (size_t i = 0; i < uses->count; i++) {
             if (!is_unloading(&uses->list[i]) || uses->list[i].unloaded != NULL)
                 continue;
@@ -171,13 +178,26 @@ void bg__module_unload_begin(CUmodule module, CUlibrary library)
     pthread_mutex_unlock(&modules.lock);
 }
 
-void bg__module_unload_end(bool unloaded)
+/* If the call has failed, the module is still loaded. */
+static void unmark_loaded(const bg__event *event)
 {
     pthread_mutex_lock(&modules.lock);
-    for (bg__kernel_modules *uses = modules.all; uses != NULL && !unloaded && unloading.stack != NULL;
+    for (graph_modules *uses = modules.all; uses != NULL && event->result != CUDA_SUCCESS && unloading.stack != NULL;
          uses = uses->next)
         for (size_t i = 0; i < uses->count; i++)
             if (is_unloading(&uses->list[i]) && uses->list[i].unloaded == unloading.stack)
                 uses->list[i].unloaded = NULL;
     pthread_mutex_unlock(&modules.lock);
 }
+
+const bg__subscriber bg__check_modules = {
+    .name = "modules",
+    .state_bytes = sizeof(graph_modules),
+    .begin = find_functions,
+    .forbids = is_any_unloaded,
+    .on = {[BG__EXEC_NODES_READ] = record_modules,
+           [BG__EXEC_CHANGED] = forget_modules,
+           [BG__EXEC_GONE] = free_modules,
+           [BG__MODULE_UNLOADING] = mark_unloading,
+           [BG__MODULE_UNLOADED] = unmark_loaded},
+};

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/memory/memory_owners.h"
@@ -18,7 +16,6 @@
 /* A number that was given out; it lives as long as the process. */
 typedef struct known_id {
     size_t owner;
-    bool lost;
     UT_hash_handle hh;
     char key[]; /* id and thread */
 } known_id;
@@ -231,10 +228,7 @@ static const known_id *add_known_id(const char *key)
     memcpy(t->key, key, length);
     t->owner = HASH_COUNT(known_ids);
     HASH_ADD_KEYPTR(hh, known_ids, t->key, length, t);
-    if (!t->lost)
-        return t;
-    free(t);
-    return NULL;
+    return t;
 }
 
 static const known_id *tell(const bg__memory_ids *ids, const described_memory *p)

@@ -25,7 +25,9 @@ typedef struct bg__memory_ids {
     bg__spans host;         /* mappings of the process */
 } bg__memory_ids;
 
-/* nodes: all nodes of graph. Call bg__memory_ids_end also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
+/* Collects the memory that the addresses of graph may point into: allocations that CUDA knows, allocations by its
+ * nodes, mappings of the process. bg__memory_ids_find then gives the numbers, and calls `tell` for each new one. nodes:
+ * all nodes of graph. Call bg__memory_ids_end also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes,
                                bg__memory_id_callback *tell);
 void bg__memory_ids_end(bg__memory_ids *ids);

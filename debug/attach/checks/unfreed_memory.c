@@ -1,13 +1,13 @@
 /* An allocation node without a free node leaves memory allocated, even after its executable graph is destroyed. If each
  * launch frees what the launch before allocated, nobody frees the memory of the last launch. */
-#include "unfreed_memory.h"
+#include "debug/attach/events/subscribers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "debug/attach/events/tracked_graph.h"
 #include "debug/attach/report/process_findings.h"
 #include "debug/graph/nodes.h"
 
@@ -17,7 +17,7 @@ typedef struct unpaired_node {
     uintptr_t address;
     size_t bytes; /* 0: a free node; another graph allocates the memory */
     bool live;
-    bool told;
+    bool reported;
     bg_site site;
     char call[32]; /* "allocation#0" */
 } unpaired_node;
@@ -26,7 +26,6 @@ static struct {
     pthread_mutex_t lock;
     unpaired_node *list;
     atomic_bool is_used;
-    pid_t process;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The program may need the memory of a single graph until it ends, so one graph is no finding. */
@@ -66,28 +65,25 @@ static bg_status add_unpaired_node(CUgraphExec exec, const bg__node *node)
     k->next = memory.list;
     memory.list = k;
     pthread_mutex_unlock(&memory.lock);
-    memory.process = getpid();
     atomic_store(&memory.is_used, true);
     return BG_OK;
 }
 
-void bg__unfreed_memory_add_graph(CUgraphExec exec, const bg_graph *graph, bool frees_itself)
+static void add_graph(const bg__event *event)
 {
-    bg__nodes nodes = {.node = NULL};
-    bg_status status;
+    const bool frees_itself = (event->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+    bg_status status = BG_OK;
 
-    BG__TRY(bg__nodes_read(graph, &nodes));
-    for (size_t i = 0; i < nodes.count; i++) {
-        const bg__node *node = &nodes.node[i];
+    for (size_t i = 0; i < event->nodes->count; i++) {
+        const bg__node *node = &event->nodes->node[i];
         if (is_memory_node(node) && (frees_itself || node->type == cudaGraphNodeTypeMemFree) &&
-            !is_paired(&nodes, node))
-            BG__TRY(add_unpaired_node(exec, node));
+            !is_paired(event->nodes, node))
+            BG__TRY(add_unpaired_node(event->exec, node));
     }
 done:
     if (status != BG_OK)
-        bg__warn("--attach: %s is not checked for memory that is never freed: %s", bg__graph_name(graph),
+        bg__warn("--attach: %s is not checked for memory that is never freed: %s", bg__graph_name(event->graph->graph),
                  bg_last_error());
-    bg__nodes_free(&nodes);
 }
 
 /* ---- what happens to them --------------------------------------------------------------------------------------- */
@@ -108,22 +104,22 @@ static void record_free_locked(uintptr_t address)
     }
 }
 
-void bg__unfreed_memory_record_free(uintptr_t address)
+static void record_free(const bg__event *event)
 {
-    if (!atomic_load(&memory.is_used))
+    if (event->later || !atomic_load(&memory.is_used))
         return;
     pthread_mutex_lock(&memory.lock);
-    record_free_locked(address);
+    record_free_locked(event->base);
     pthread_mutex_unlock(&memory.lock);
 }
 
-void bg__unfreed_memory_record_launch(CUgraphExec exec)
+static void record_launch(const bg__event *event)
 {
     if (!atomic_load(&memory.is_used))
         return;
     pthread_mutex_lock(&memory.lock);
     for (unpaired_node *k = memory.list; k != NULL; k = k->next) {
-        if (k->exec != exec)
+        if (k->exec != event->exec)
             continue;
         k->live = k->bytes > 0;
         for (unpaired_node *other = memory.list; other != NULL && k->bytes == 0; other = other->next)
@@ -133,13 +129,13 @@ void bg__unfreed_memory_record_launch(CUgraphExec exec)
     pthread_mutex_unlock(&memory.lock);
 }
 
-void bg__unfreed_memory_record_destroy(CUgraphExec exec)
+static void record_destroy(const bg__event *event)
 {
     if (!atomic_load(&memory.is_used))
         return;
     pthread_mutex_lock(&memory.lock);
     for (unpaired_node *k = memory.list; k != NULL; k = k->next)
-        if (k->exec == exec)
+        if (k->exec == event->exec)
             k->exec = NULL;
     record_free_locked(0);
     pthread_mutex_unlock(&memory.lock);
@@ -164,7 +160,7 @@ static void report_never_freed_locked(const unpaired_node *first)
         if (k->exec == NULL && k->live && is_same_call(first, k)) {
             count++;
             bytes += k->bytes;
-            k->told = true;
+            k->reported = true;
         }
     if (count < REPORTED_GRAPHS)
         return;
@@ -178,12 +174,24 @@ static void report_never_freed_locked(const unpaired_node *first)
 }
 
 /* The program may still free memory until it ends, so this is reported at the end. */
-__attribute__((destructor)) static void report_unfreed_at_exit(void)
+static void report_unfreed(const bg__event *event)
 {
-    if (!atomic_load(&memory.is_used) || memory.process != getpid() || pthread_mutex_trylock(&memory.lock) != 0)
+    (void)event;
+    if (!atomic_load(&memory.is_used) || pthread_mutex_trylock(&memory.lock) != 0)
         return;
     for (const unpaired_node *k = memory.list; k != NULL; k = k->next)
-        if (k->exec == NULL && k->live && !k->told)
+        if (k->exec == NULL && k->live && !k->reported)
             report_never_freed_locked(k);
     pthread_mutex_unlock(&memory.lock);
 }
+
+const bg__subscriber bg__check_unfreed_memory = {
+    .name = "unfreed memory",
+    .when = BG__CHECK_EXECS,
+    .node_types = 1U << cudaGraphNodeTypeMemAlloc | 1U << cudaGraphNodeTypeMemFree,
+    .on = {[BG__EXEC_MADE] = add_graph,
+           [BG__EXEC_LAUNCHING] = record_launch,
+           [BG__EXEC_DESTROYING] = record_destroy,
+           [BG__MEMORY_FREED] = record_free,
+           [BG__END] = report_unfreed},
+};

@@ -1,13 +1,12 @@
 /* Checks and steps the program's graphs: before each launch, and on request. */
 #include "graph_table.h"
-#include "tracked_graph.h"
 #include "in_place.h"
 
 #include <stdlib.h>
 
 #include "debug/attach/memory/allocation_changes.h"
+#include "debug/attach/stream_order/stream_order.h"
 #include "debug/attach/report/report_list.h"
-#include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/tool_state.h"
 #include "debug/hooks/step_replays.h"
@@ -15,17 +14,20 @@
 
 /* The program has set the nodes' pointers on purpose. Only memory that changes afterwards is a finding, so this records
  * the allocations behind the pointers again. */
-static bg_status record_nodes(bg__tracked_graph *a)
+static bg_status read_nodes(bg__tracked_graph *a)
 {
+    bg__nodes nodes = {.node = NULL};
     bg_status status = BG_OK;
-    if (!a->addresses_recorded) {
-        bg__recorded_allocations_clear(a->graph);
-        BG__TRY(bg__recorded_allocations_update(a->graph));
-        BG__TRY(bg__kernel_modules_record(a->graph, &a->kernels));
-        a->stream_uses_recorded = false;
-        a->addresses_recorded = true;
-    }
+
+    if (a->nodes_read)
+        return BG_OK;
+    bg__recorded_allocations_clear(a->graph);
+    BG__TRY(bg__recorded_allocations_update(a->graph));
+    BG__TRY(bg__nodes_read(a->graph, &nodes));
+    a->nodes_read = true;
+    BG__DISPATCH(BG__EXEC_NODES_READ, .graph = a, .exec = a->exec, .nodes = &nodes);
 done:
+    bg__nodes_free(&nodes);
     return status;
 }
 
@@ -47,33 +49,20 @@ static void report_new_findings(bg__tracked_graph *a)
     bg__report_publish_new(a->report, &a->reported_count);
 }
 
-static bg_status run_checks(bg__tracked_graph *a, bg_report *report)
+static bg_status check_launch(bg__tracked_graph *a, bg__event *launching)
 {
-    bg__nodes nodes = {0};
-    bg_status status;
-
-    bg__block_uses_check(a->blocks, report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
-    BG__TRY(bg__nodes_read(a->graph, &nodes));
-    BG__TRY(bg__check_nodes(a->graph, &nodes, report));
-    BG__TRY(bg__check_host_memory(a->graph, &nodes, __builtin_frame_address(0), report));
-done:
-    bg__nodes_free(&nodes);
-    return status;
-}
-
-static bg_status check_launch(bg__tracked_graph *a)
-{
+    const bool checks = bg__events_are_checked() && !a->stale && !a->unreadable;
     bg__allocations *used;
-    bg_status status;
+    bg_status status = BG_OK, read = checks ? read_nodes(a) : BG_OK;
 
-    bg__block_uses_record_launch(a->graph, a->blocks, a->report);
-    BG__TRY(record_nodes(a));
-    BG__TRY(bg__recorded_allocations_get(a->graph, &used));
-    if (is_touched(a, used))
-        BG__TRY(run_checks(a, a->report));
+    bg__event_dispatch(launching);
+    BG__TRY(read);
+    if (checks) {
+        BG__TRY(bg__recorded_allocations_get(a->graph, &used));
+        if (is_touched(a, used))
+            BG__TRY(bg__subscribers_look(a, __builtin_frame_address(0), a->report));
+    }
     report_new_findings(a);
-    BG__TRY(bg__tracked_graph_record_uses(a));
-    bg__stream_order_check_sources(a->stream_uses);
 done:
     return status;
 }
@@ -102,25 +91,23 @@ bool bg__graph_table_before_launch(CUgraphExec exec, cudaStream_t stream, CUresu
 {
     const bg__launcher *launcher = bg__graph_table_launcher();
     bg__tracked_graph *a = bg__tracked_graph_acquire(exec);
-    bool answered, unloaded;
+    bg__event launching = {.kind = BG__EXEC_LAUNCHING, .graph = a, .exec = exec, .stream = stream};
+    bool answered;
 
-    if (a == NULL)
+    if (a == NULL) {
+        bg__event_dispatch(&launching);
         return false;
-    bg__growth_record_launch(a->grown);
+    }
     if (a->edited)
         bg__tracked_graph_set_stale(a);
-    unloaded = !a->stale && bg__kernel_modules_check(a->kernels, a->report);
-    if (unloaded)
-        report_new_findings(a);
-    else if (bg__graph_table_is_checking() && a->stale)
-        bg__block_uses_record_launch(a->graph, a->blocks, NULL);
-    else if (bg__graph_table_is_checking() && check_launch(a) != BG_OK)
+    a->unreadable = !a->stale && bg__subscribers_forbid(a, a->report);
+    if (check_launch(a, &launching) != BG_OK)
         bg__tracked_graph_warn_partial(a);
     if (launcher != NULL)
-        answered = unloaded || a->stale ? bg__launch_in_order(launcher, a, stream, result)
-                                        : bg__launch_in_place(launcher, a, stream, result);
+        answered = a->unreadable || a->stale ? bg__launch_in_order(launcher, a, stream, result)
+                                             : bg__launch_in_place(launcher, a, stream, result);
     else
-        answered = !unloaded && !a->stale && bg__graph_table_is_stepping() && step_launch(a, stream, result);
+        answered = !a->unreadable && !a->stale && bg__graph_table_is_stepping() && step_launch(a, stream, result);
     if (!answered || (launcher != NULL && *result == CUDA_SUCCESS)) { /* bg_replay counts a stepped launch */
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);
@@ -130,14 +117,17 @@ bool bg__graph_table_before_launch(CUgraphExec exec, cudaStream_t stream, CUresu
     return answered;
 }
 
+/* Only the order of streams needs it. */
 void bg__graph_table_after_launch(CUgraphExec exec, cudaStream_t stream)
 {
-    bg__tracked_graph *a = bg__stream_order_is_active() ? bg__tracked_graph_acquire(exec) : NULL;
+    bg__event launched = {.kind = BG__EXEC_LAUNCHED, .exec = exec, .stream = stream};
 
-    bg__stream_order_record_launch(a != NULL && a->stream_uses_recorded && !a->stale ? a->stream_uses : NULL,
-                                   a != NULL ? a->graph : NULL, stream);
-    if (a != NULL)
-        bg__tracked_graph_release(a);
+    if (!bg__stream_order_is_active())
+        return;
+    launched.graph = bg__tracked_graph_acquire(exec);
+    bg__event_dispatch(&launched);
+    if (launched.graph != NULL)
+        bg__tracked_graph_release(launched.graph);
 }
 
 /* ---- the program asks (attach_interface.c)
@@ -154,9 +144,9 @@ static bg_status check_on_request(bg__tracked_graph *a, bg__report_list *found)
     found->graphs += !a->stale;
     found->not_checked += a->stale;
     BG__TRY(bg__report_create(&report, "check", bg__graph_name(a->graph)));
-    if (!a->stale && !bg__kernel_modules_check(a->kernels, report)) {
-        BG__TRY(record_nodes(a));
-        BG__TRY(run_checks(a, report));
+    if (!a->stale && !bg__subscribers_forbid(a, report)) {
+        BG__TRY(read_nodes(a));
+        BG__TRY(bg__subscribers_look(a, __builtin_frame_address(0), report));
     }
     if (a->gone) /* another thread has destroyed it: memory freed since then is no fault */
         goto done;
@@ -178,7 +168,7 @@ bg_status bg__graph_table_check_all(bg__report_list *found)
     size_t count;
     bg_status status;
 
-    if (!bg__graph_table_is_checking())
+    if (!bg__events_are_checked())
         return bg__fail(BG_ERROR_UNSUPPORTED,
                         "bg_attach_check: this command does not check; write: breakgraph check --attach -- PROGRAM");
     status = bg__graph_table_list_execs(&list, &count, found);

@@ -3,7 +3,6 @@
  * what the program changes in the executable graph. CUDA cannot clone some graphs (memory nodes, conditional nodes):
  * for these the table keeps the program's own graph, and destroys it only after the executable graph. */
 #include "graph_table.h"
-#include "tracked_graph.h"
 #include "in_place.h"
 
 #include <errno.h>
@@ -13,13 +12,11 @@
 #include <unistd.h>
 
 #include "graph/debug_table.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/stream_order/graph_inputs.h"
-#include "debug/attach/checks/host_functions.h"
-#include "debug/attach/checks/unfreed_memory.h"
-#include "debug/attach/checks/allocation_lifetimes.h"
+#include "debug/attach/checks/block_uses.h"
 #include "debug/attach/memory/allocation_changes.h"
 #include "debug/attach/nodes/node_calls.h"
-#include "debug/attach/nodes/node_copies.h"
 #include "debug/attach/nodes/node_memory.h"
 #include "debug/attach/report/report_list.h"
 #include "debug/attach/report/graph_rows.h"
@@ -29,15 +26,16 @@
 #include "debug/report/process_report.h"
 #include "debug/step/node_list.h"
 
+#undef uthash_nonfatal_oom /* a graph owns more than itself */
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+
 static struct {
     pthread_mutex_t lock;
     bg__tracked_graph *by_exec;
     _Atomic unsigned long made; /* number of graphs instantiated */
-    pid_t process;              /* the process that recorded this; a forked child does not write it */
-    bool checks, steps;
+    bool steps;
     bool blocks;                  /* record the allocators' blocks that nodes use */
     const bg__launcher *launcher; /* NULL: the program's launches are not replaced */
-    const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
     _Atomic int kept;           /* number of graphs whose source is the program's own */
     bg__ended_graph *ended;     /* rows of destroyed graphs */
@@ -46,35 +44,34 @@ static struct {
     _Atomic double next_list;   /* when list may be written again, in seconds */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bg_status bg__graph_table_begin(const bg__attach_shim *shim)
+bg_status bg__graph_table_begin(void)
 {
     unsigned check;
     int debug;
     bg_status status;
 
-    book.shim = shim;
-    book.process = getpid();
     bg__step_retry_begin();
     BG__TRY(bg__report_list_begin());
-    BG__TRY(bg__graph_values_begin());
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
-    book.checks = (check & (BG__CHECK_REPLAY | BG__CHECK_INPUTS)) != 0;
     bg__graph_inputs_enable((check & BG__CHECK_INPUTS) != 0);
     book.blocks = (check & (BG__CHECK_REPLAY | BG__CHECK_POISON)) != 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
+    if (book.steps)
+        bg__events_set_replaced();
 done:
     return status;
 }
 
 void bg__graph_table_exclude_thread(void)
 {
-    book.shim->enter();
+    bg__shim->enter();
 }
 
 void bg__graph_table_set_launcher(const bg__launcher *launcher)
 {
     book.launcher = launcher;
+    bg__events_set_replaced();
 }
 
 const bg__launcher *bg__graph_table_launcher(void)
@@ -189,10 +186,8 @@ static void free_tracked_graph(bg__tracked_graph *a)
     drop_launcher_state(a);
     bg__in_place_free(a);
     bg__block_uses_free(a->blocks);
-    bg__kernel_modules_free(a->kernels);
-    bg__stream_order_remove_graph(a->stream_uses);
-    bg__growth_remove_exec(a->grown);
-    bg__graph_values_free(a->values);
+    BG__DISPATCH(BG__EXEC_GONE, .graph = a, .exec = a->exec);
+    free(a->states);
     bg__report_queue(a->report, a->returned_count);
     pthread_mutex_lock(&book.lock);
     update_row_locked(a);
@@ -313,16 +308,18 @@ static void end_launcher_locked(bg__tracked_graph *a)
 }
 
 /* A program may end while its threads launch, so the wait for the lock is limited. */
-__attribute__((destructor)) static void end_graph_table(void)
+static void end_graph_table(const bg__event *event)
 {
-    if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, lock_deadline()) != 0)
+    (void)event;
+    if (book.made == 0 || pthread_mutex_timedlock(&book.lock, lock_deadline()) != 0)
         return;
     for (bg__tracked_graph *a = book.by_exec; a != NULL; a = a->hh.next)
         end_launcher_locked(a);
-    bg__stream_order_report_inputs();
     write_list_locked();
     pthread_mutex_unlock(&book.lock);
 }
+
+const bg__subscriber bg__fact_graphs = {.name = "graphs", .on = {[BG__END] = end_graph_table}};
 
 /* ---- graphs that come and go ----------------------------------------------------------------------------------- */
 
@@ -333,27 +330,14 @@ static void copy_makers(const bg__tracked_graph *a, cudaGraph_t source)
         bg__nodes_copy_makers(a->source, source);
 }
 
-bg_status bg__tracked_graph_record_uses(bg__tracked_graph *a)
-{
-    bg__allocations *used;
-    bg_status status = BG_OK;
-
-    if (a->stream_uses_recorded || !book.checks || book.launcher != NULL || book.steps)
-        return BG_OK;
-    BG__TRY(bg__recorded_allocations_get(a->graph, &used));
-    BG__TRY(bg__stream_order_add_graph(a->graph, used, &a->stream_uses));
-    a->stream_uses_recorded = true;
-done:
-    return status;
-}
-
-static bg_status set_up_tracked_graph(bg__tracked_graph *a, cudaGraph_t source, size_t memory)
+/* nodes starts zeroed. */
+static bg_status set_up_tracked_graph(bg__tracked_graph *a, cudaGraph_t source, size_t memory, bg__nodes *nodes)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     unsigned long number = book.made++;
     bg_status status;
 
-    if (!book.shim->pop_next_name(a->name))
+    if (!bg__shim->pop_next_name(a->name))
         snprintf(a->name, sizeof a->name, "graph#%lu", number);
     BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, a->name));
     a->nodes = bg__wrapped_count_nodes(a->graph);
@@ -366,11 +350,10 @@ static bg_status set_up_tracked_graph(bg__tracked_graph *a, cudaGraph_t source, 
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__node_memory_check_steps(a->graph));
     BG__TRY(bg__recorded_allocations_update(a->graph));
-    BG__TRY(bg__kernel_modules_record(a->graph, &a->kernels));
-    a->addresses_recorded = true;
-    BG__TRY(bg__tracked_graph_record_uses(a));
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
     BG__TRY(bg__graph_row_create(&a->row, a->graph, a->made, memory));
+    BG__TRY(bg__nodes_read(a->graph, nodes));
+    a->nodes_read = true;
 done:
     return status;
 }
@@ -383,39 +366,38 @@ static bg__tracked_graph *create_tracked_graph(CUgraphExec exec, const bg__stack
     a->exec = exec;
     a->made = made;
     a->memory_checked_at = bg__changes_count();
-    if (pthread_mutex_init(&a->lock, NULL) == 0)
+    a->states = bg__subscribers_create_state();
+    if (a->states != NULL && pthread_mutex_init(&a->lock, NULL) == 0)
         return a;
+    free(a->states);
     free(a);
     return NULL;
-}
-
-static void check_new_exec(CUgraphExec exec, cudaGraph_t source, bg__tracked_graph *a, uint64_t flags)
-{
-    const bg_graph *graph = a->graph;
-    bg__allocation_lifetimes_check(graph, a->source, a->report);
-    bg__node_copies_check(graph, source, a->report);
-    bg__host_functions_wrap(exec, source, graph);
-    bg__unfreed_memory_add_graph(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
 }
 
 /* The program cannot use exec before this returns, so a needs no lock. */
 void bg__graph_table_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
 {
     bg__tracked_graph *a = create_tracked_graph(exec, made), *old;
+    bg__nodes nodes = {.node = NULL};
+    bg__event event = {.kind = BG__EXEC_MADE, .graph = a, .exec = exec, .source = source};
 
     if (a == NULL) {
         bg__warn("--attach: out of host memory: a graph of the program's is not listed");
         return;
     }
     a->source = clone_source(source, &a->own);
-    if (set_up_tracked_graph(a, source, memory) != BG_OK)
+    if (set_up_tracked_graph(a, source, memory, &nodes) != BG_OK)
         bg__tracked_graph_warn_partial(a);
-    else if (book.checks)
-        check_new_exec(exec, source, a, flags);
-    if (book.checks)
-        a->grown = bg__growth_add_exec(made, memory);
+    event.stack = made;
+    event.bytes = memory;
+    event.flags = flags;
+    event.nodes = a->nodes_read ? &nodes : NULL;
     if (a->graph != NULL)
-        a->values = bg__graph_values_write(a->graph, a->source, made);
+        bg__event_dispatch(&event);
+    event.kind = BG__EXEC_NODES_READ;
+    if (a->nodes_read)
+        bg__event_dispatch(&event);
+    bg__nodes_free(&nodes);
     pthread_mutex_lock(&book.lock);
     book.kept += a->own;
     old = unlink_graph_locked(find_graph_locked(exec));
@@ -467,11 +449,9 @@ void bg__graph_table_update(CUgraphExec exec, cudaGraph_t source)
     a->stale = false;
     copy_makers(a, source);
     bg__wrapped_set_mirrored(a->graph, !own);
-    bg__kernel_modules_free(a->kernels);
-    a->kernels = NULL;
     a->updates++;
-    bg__graph_values_write_update(a->values, -1);
-    a->addresses_recorded = a->blocks_recorded = false;
+    BG__DISPATCH(BG__EXEC_CHANGED, .graph = a, .exec = exec, .source = source, .place = -1);
+    a->nodes_read = a->blocks_recorded = false;
     if (bg__wrapped_set_source(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
         (book.blocks && bg__block_uses_reset(source, &a->blocks) != BG_OK)) {
         a->stale = true;
@@ -530,10 +510,10 @@ void bg__graph_table_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_s
     bg__clear_cuda_error(error);
     if (error != cudaSuccess)
         bg__tracked_graph_set_stale(a);
-    bg__kernel_modules_forget_node(a->kernels, twin);
-    bg__graph_values_write_update(a->values, find_node_index(a->source, a->own ? node : twin));
+    BG__DISPATCH(BG__EXEC_CHANGED, .graph = a, .exec = exec, .node = twin,
+                 .place = find_node_index(a->source, a->own ? node : twin));
     a->updates++;
-    a->addresses_recorded = a->blocks_recorded = false;
+    a->nodes_read = a->blocks_recorded = false;
     bg__block_uses_clear(a->blocks);
     bg__tracked_graph_release(a);
 }
@@ -574,11 +554,6 @@ void bg__graph_table_count_block_move(void)
     book.blocks_moved++;
 }
 
-bool bg__graph_table_is_checking(void)
-{
-    return book.checks;
-}
-
 bool bg__graph_table_is_stepping(void)
 {
     return book.steps;
@@ -587,11 +562,6 @@ bool bg__graph_table_is_stepping(void)
 uint64_t bg__graph_table_block_moves(void)
 {
     return book.blocks_moved;
-}
-
-bool bg__graph_table_is_empty(void)
-{
-    return book.made == 0;
 }
 
 /* ---- the program asks (attach_interface.c)
@@ -610,7 +580,7 @@ bg_status bg__graph_table_set_name(CUgraphExec exec, const char *name)
                  (const void *)exec);
     snprintf(a->name, sizeof a->name, "%s", name);
     bg__graph_row_set_name(a->row, name);
-    bg__graph_values_write_name(a->values, name);
+    BG__DISPATCH(BG__EXEC_NAMED, .graph = a, .exec = exec, .name = name);
     a->renamed = true; /* the next thread that acquires it applies the name */
     if (pthread_mutex_trylock(&a->lock) == 0) {
         status = apply_name_locked(a);

@@ -6,12 +6,10 @@
 #include <breakgraph/attach.h>
 #include <cuda.h>
 
-#include "graph/inspect.h"
-#include "debug/attach/shim/shim.h"
-#include "debug/attach/stacks/stacks.h"
+#include "debug/attach/events/tracked_graph.h"
 
 /* Reads the environment. Errors: INVALID_ARGUMENT. */
-bg_status bg__graph_table_begin(const bg__attach_shim *shim);
+bg_status bg__graph_table_begin(void);
 /* Declares the calling thread a thread of the tools: no hook sees its CUDA calls. */
 void bg__graph_table_exclude_thread(void);
 
@@ -34,10 +32,6 @@ void bg__graph_table_remove(CUgraphExec exec);
 bool bg__graph_table_defer_destroy(cudaGraph_t source);
 /* The live blocks of the allocators are known now: records those that new or updated graphs use. */
 void bg__graph_table_record_blocks(void);
-/* Whether BG_CHECK asks for findings. */
-bool bg__graph_table_is_checking(void);
-/* Whether the program has never instantiated a graph. */
-bool bg__graph_table_is_empty(void);
 /* An allocator of the program has freed, or given out again, a block that a graph uses. */
 void bg__graph_table_count_block_move(void);
 /* The program has changed a graph: source, or, if source is NULL, the graph that has node. */

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_IN_PLACE_H
 #define BG_ATTACH_IN_PLACE_H
 
-#include "tracked_graph.h"
+#include "debug/attach/events/tracked_graph.h"
 
 /* Lets the launcher launch a, on the device of the stream and after the earlier launches of a. Returns true if a has
  * been launched: the program gets *result. After false the program launches it. */

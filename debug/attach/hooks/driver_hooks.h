@@ -4,8 +4,10 @@
 
 #include <cuda.h>
 
-#include "debug/attach/shim/shim.h"
+#include "debug/attach/events/event.h"
 
+/* The stream that the call means by its argument: NULL is the per-thread default stream in some functions. */
+CUstream bg__call_stream(const bg__driver_call *call, CUstream stream);
 /* Whether a launch into stream makes a node. */
 bool bg__stream_is_captured(CUstream stream);
 /* The calling thread has launched into stream: if it is captured, records the stack for the new node. */
@@ -14,9 +16,9 @@ void bg__record_captured_launch(CUstream stream);
 /* Enables the hooks of launches outside of captures, too. */
 void bg__enable_launch_hooks(void);
 
-void bg__hook_captures(const bg__attach_shim *shim);
-void bg__hook_graphs(const bg__attach_shim *shim);
-void bg__hook_memory(const bg__attach_shim *shim);
-void bg__hook_work(const bg__attach_shim *shim);
+void bg__hook_captures(void);
+void bg__hook_graphs(void);
+void bg__hook_memory(void);
+void bg__hook_work(void);
 
 #endif

@@ -2,7 +2,9 @@
 #include "launches.h"
 
 #include "debug/attach/graphs/graph_table.h"
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/checks/host_functions.h"
+#include "debug/attach/stacks/function_names.h"
 #include "debug/hang/hang.h"
 #include "debug/report/process_report.h"
 
@@ -18,6 +20,7 @@ static bg_status watch(bg__tracked_graph *a)
                                   .launches = bg__graph_replays(a->graph)};
     const char *why = NULL;
     bg__hang_copy *watched = NULL;
+    bg__nodes nodes = {.node = NULL};
     cudaGraphExec_t copy;
     cudaGraph_t source;
     bg_status status = bg__hang_copy_create(&watched, &what, &why);
@@ -28,8 +31,9 @@ static bg_status watch(bg__tracked_graph *a)
         bg__process_report_add_unchecked("hang", bg__graph_name(a->graph), why != NULL ? why : bg_last_error());
     a->kept = watched;
     copy = watched != NULL ? bg__hang_copy_exec(watched, &source) : NULL;
-    if (copy != NULL && bg__graph_table_is_checking())
-        bg__host_functions_wrap((CUgraphExec)copy, source, a->graph);
+    if (copy != NULL && bg__events_are_checked() && bg__nodes_read(a->graph, &nodes) == BG_OK)
+        (void)bg__host_functions_wrap((CUgraphExec)copy, source, a->graph, &nodes); /* it has warned */
+    bg__nodes_free(&nodes);
     return status;
 }
 
@@ -45,6 +49,29 @@ static void drop(void *kept)
 {
     bg__hang_copy_release(kept);
 }
+
+/* ---- threads that wait ------------------------------------------------------------------------------------------ */
+
+static void record_waiting(const bg__event *event)
+{
+    const bg__stack *stack;
+    char text[80];
+
+    if (!bg__hangs_wanted())
+        return;
+    stack = bg__stack_here();
+    bg__hang_wait_begin(bg__function_api_name(bg__call_name(event->call), stack, text, sizeof text),
+                        stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0});
+}
+
+static void record_waited(const bg__event *event)
+{
+    (void)event;
+    bg__hang_wait_end();
+}
+
+const bg__subscriber bg__fact_waits = {.name = "waits",
+                                       .on = {[BG__WAITING] = record_waiting, [BG__WAITED] = record_waited}};
 
 bg_status bg__launch_hangs(const bg__launcher **launcher)
 {

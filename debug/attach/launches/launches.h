@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_LAUNCHES_H
 #define BG_ATTACH_LAUNCHES_H
 
-#include "debug/attach/graphs/tracked_graph.h"
+#include "debug/attach/events/tracked_graph.h"
 
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__launches_begin(void);

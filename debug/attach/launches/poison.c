@@ -5,6 +5,7 @@
 #include "graph/debug_table.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
+#include "debug/attach/checks/block_uses.h"
 
 enum { LAUNCHES = 3 }; /* of each graph: the first one may compute what is not there yet */
 

@@ -4,8 +4,6 @@
 
 #include "debug/memory/pointers.h"
 
-/* The bytes from base on belong to another allocation now. bytes 0: any address may. */
-void bg__changes_record(uintptr_t base, size_t bytes);
 /* Returns the number of changes. */
 uint64_t bg__changes_count(void);
 /* Whether a change after the first `since` ones may have changed an allocation of the set. */

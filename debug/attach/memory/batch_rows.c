@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/events/subscribers.h"
 #include "debug/memory/allocate.h"
 
 static struct {
@@ -12,7 +13,7 @@ static struct {
     bg__batch_rows *list; /* none overlaps another */
     atomic_size_t count;
     size_t capacity;
-    atomic_size_t padded; /* entries of the list with padding */
+    atomic_size_t padded; /* how many entries of list have padding */
 } batch_rows = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_padded(const bg__batch_rows *t)
@@ -96,3 +97,10 @@ done:
     pthread_mutex_unlock(&batch_rows.lock);
     return status;
 }
+
+static void remove_changed(const bg__event *event)
+{
+    bg__rows_invalidate(event->base, event->bytes);
+}
+
+const bg__subscriber bg__fact_rows = {.name = "rows of batches", .on = {[BG__MEMORY_CHANGED] = remove_changed}};

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "debug/attach/events/subscribers.h"
+
 enum {
     BLOCK_BYTES_MIN = 512,     /* bytes: PyTorch's block sizes are multiples of it */
     PENDING_EVENTS_MAX = 4096, /* events after a capture until its graph must be instantiated: freed blocks are kept */
@@ -124,19 +126,22 @@ void bg__blocks_capture_ended(uint64_t id, cudaGraph_t graph)
     bg__blocks_unlock();
 }
 
-void bg__blocks_graph_destroyed(cudaGraph_t graph)
+static void forget_graph(const bg__event *event)
 {
     bg__block_capture *next;
     bg__blocks_lock();
     for (bg__block_capture *c = table.captures; c != NULL; c = next) {
         next = c->next;
-        if (c->graph == graph) {
+        if (c->graph == event->source) {
             c->graph = NULL;
             free_unused_capture(c);
         }
     }
     bg__blocks_unlock();
 }
+
+const bg__subscriber bg__fact_block_captures = {.name = "captures of blocks",
+                                                .on = {[BG__GRAPH_DESTROYING] = forget_graph}};
 
 bg__block_capture *bg__block_capture_acquire(cudaGraph_t graph)
 {
@@ -220,10 +225,7 @@ bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t by
     b->born = born;
     b->pool = allocator == BG__ALLOCATOR_PYTORCH ? BG__POOL_UNKNOWN : BG__POOL_SHARED;
     HASH_ADD(hh, table.live[allocator], base, sizeof base, b);
-    if (!b->lost)
-        return b;
-    free(b);
-    return NULL;
+    return b;
 }
 
 bool bg__block_mark_freed(bg__heap_block *b, bool free_reported, bg_site site)

@@ -5,9 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include <breakgraph/op.h>
 
@@ -44,13 +42,12 @@ typedef struct bg__heap_block {
     bool reused;
     uintptr_t moved; /* the block that has its name now; 0: none other */
     int users;       /* number of graphs that use it */
-    /* For a private pool, numbers of launches: of a graph whose nodes point there although the block was freed, and of
-     * one that may have filled it again. */
+    /* For a private pool, the numbers of two launches. overwritten: of a graph whose nodes point there although the
+     * block was freed; filled: of a graph that may have filled the block again. */
     uint64_t overwritten, filled;
     char overwriter[32], overwriter_node[200]; /* the first graph, and its node: "memcpy#0, at model.py:17" */
     struct bg__heap_block *next, **link;       /* in the list of freed blocks */
-    bool lost;
-    UT_hash_handle hh; /* in the table of live blocks */
+    UT_hash_handle hh;                         /* in the table of live blocks */
 } bg__heap_block;
 
 /* The number of events, which serves as a time. Never 0. */
@@ -58,8 +55,6 @@ uint64_t bg__blocks_time(void);
 /* A capture has begun on the calling thread, or has ended. graph NULL: the capture failed. */
 void bg__blocks_capture_begun(uint64_t capture);
 void bg__blocks_capture_ended(uint64_t capture, cudaGraph_t graph);
-/* The program has destroyed a graph. */
-void bg__blocks_graph_destroyed(cudaGraph_t graph);
 
 /* All functions below need the lock, and so do reads of members. */
 void bg__blocks_lock(void);

@@ -9,7 +9,7 @@
 
 enum {
     SEARCHES_MAX = 1000, /* the most searches for whether an allocation without a size may overlap a graph's memory */
-    SNAPSHOT_REQUESTS_MAX = 50, /* the most snapshots that are requested for that */
+    SNAPSHOT_REQUESTS_MAX = 50, /* the most snapshots that are requested for such allocations */
 };
 
 /* Protected by the lock of the block table. */

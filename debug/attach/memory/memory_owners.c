@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include "base/base.h"
+#include "debug/attach/events/subscribers.h"
 #include "base/grow.h"
 
 /* Counts the allocations of a stack, for each thread, since the order of threads differs from run to run. */
@@ -18,7 +17,6 @@ typedef struct allocation_count {
         unsigned long thread;
     } key;
     unsigned long count;
-    bool lost;
     UT_hash_handle hh;
 } allocation_count;
 
@@ -60,10 +58,7 @@ static allocation_count *add_count(const struct allocation_key *key)
         return NULL;
     m->key = *key;
     HASH_ADD(hh, owners.allocation_counts, key, sizeof m->key, m);
-    if (!m->lost)
-        return m;
-    free(m);
-    return NULL;
+    return m;
 }
 
 /* Returns the index of the first one that ends above address. */
@@ -123,17 +118,17 @@ static void record_owner(bg__memory_owner added)
     pthread_mutex_unlock(&owners.lock);
 }
 
-void bg__owners_add(uintptr_t base, size_t bytes)
+static void add_memory(const bg__event *event)
 {
-    record_owner((bg__memory_owner){.base = base, .bytes = bytes});
+    record_owner((bg__memory_owner){.base = event->base, .bytes = event->bytes});
 }
 
-void bg__owners_add_event(uintptr_t event)
+static void add_event(const bg__event *event)
 {
-    record_owner((bg__memory_owner){.base = event, .bytes = 1, .event = true});
+    record_owner((bg__memory_owner){.base = (uintptr_t)event->event, .bytes = 1, .event = true});
 }
 
-void bg__owners_remove(uintptr_t base)
+static void remove_owner(uintptr_t base)
 {
     size_t at;
 
@@ -145,6 +140,25 @@ void bg__owners_remove(uintptr_t base)
         remove_owners(at, at + 1);
     pthread_mutex_unlock(&owners.lock);
 }
+
+/* Before the call, since another thread may get the memory before the call returns. */
+static void remove_memory(const bg__event *event)
+{
+    remove_owner(event->base);
+}
+
+static void remove_event(const bg__event *event)
+{
+    remove_owner((uintptr_t)event->event);
+}
+
+const bg__subscriber bg__fact_owners = {
+    .name = "owners",
+    .on = {[BG__MEMORY_MADE] = add_memory,
+           [BG__MEMORY_FREEING] = remove_memory,
+           [BG__EVENT_MADE] = add_event,
+           [BG__EVENT_GOING] = remove_event},
+};
 
 bool bg__owners_find(uintptr_t address, bg__memory_owner *owner)
 {

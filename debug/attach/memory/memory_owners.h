@@ -16,14 +16,8 @@ typedef struct bg__memory_owner {
 
 /* Returns the number of the calling thread: threads are numbered in the order of their first call. */
 unsigned long bg__owners_thread_number(void);
-/* Enables the functions below; before that they do nothing. */
+/* Begins to record; before that bg__owners_find finds nothing. */
 void bg__owners_enable(void);
-/* Adds an allocation of the calling thread. It replaces those that it overlaps. */
-void bg__owners_add(uintptr_t base, size_t bytes);
-/* The same for an event. */
-void bg__owners_add_event(uintptr_t event);
-/* The allocation or event at base is about to be freed. */
-void bg__owners_remove(uintptr_t base);
 /* Returns false if no recorded allocation has the address. */
 bool bg__owners_find(uintptr_t address, bg__memory_owner *owner);
 

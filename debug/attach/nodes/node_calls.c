@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
+#include "debug/attach/events/subscribers.h"
 #include "debug/attach/memory/block_table.h"
 #include "debug/graph/nodes.h"
 
@@ -19,14 +18,12 @@ typedef struct maker {
     uint64_t capture;
     uint64_t time; /* bg__blocks_time when the node was made */
     const bg__stack *stack;
-    bool lost;
     UT_hash_handle hh;
 } maker;
 
 /* One op for each name. It lives as long as the process, since graphs point to it. */
 typedef struct kernel_op {
     bg_op op;
-    bool lost;
     UT_hash_handle hh;
     char name[];
 } kernel_op;
@@ -52,13 +49,11 @@ static maker *add_maker(cudaGraphNode_t node)
         return NULL;
     m->node = node;
     HASH_ADD_PTR(known.makers, node, m);
-    if (!m->lost)
-        return m;
-    free(m);
-    return NULL;
+    return m;
 }
 
-void bg__node_record_maker(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack)
+/* An empty launch makes no node, so the first record of a node in the same capture stays. capture 0: no capture. */
+static void record_maker(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack)
 {
     maker *m;
     pthread_mutex_lock(&known.lock);
@@ -136,10 +131,7 @@ static kernel_op *add_kernel_op(const char *name, size_t bytes)
     memcpy(o->name, name, bytes);
     o->op = (bg_op){.struct_size = sizeof o->op, .name = o->name};
     HASH_ADD_KEYPTR(hh, known.ops, o->name, bytes, o);
-    if (!o->lost)
-        return o;
-    free(o);
-    return NULL;
+    return o;
 }
 
 static const bg_op *find_or_add_op(const char *name, size_t bytes)
@@ -197,7 +189,7 @@ void bg__nodes_copy_makers(cudaGraph_t copy, cudaGraph_t original)
 
     if (list_nodes(original, &from, &same) == BG_OK && list_nodes(copy, &to, &count) == BG_OK)
         for (size_t i = 0; i < count && i < same; i++)
-            bg__node_record_maker(to[i], 0, bg__node_maker(from[i]));
+            record_maker(to[i], 0, bg__node_maker(from[i]));
     free(from);
     free(to);
 }
@@ -220,6 +212,36 @@ void bg__nodes_forget_makers(cudaGraph_t graph)
     pthread_mutex_unlock(&known.lock);
     free(nodes);
 }
+
+static void record_added(const bg__event *event)
+{
+    if (event->result == CUDA_SUCCESS)
+        record_maker(event->node, 0, bg__stack_here());
+}
+
+static void record_captured(const bg__event *event)
+{
+    record_maker(event->node, event->capture, event->stack);
+}
+
+static void record_clone(const bg__event *event)
+{
+    bg__nodes_copy_makers(event->source, event->original);
+}
+
+static void record_destroyed(const bg__event *event)
+{
+    if (!event->later)
+        bg__nodes_forget_makers(event->source);
+}
+
+const bg__subscriber bg__fact_node_makers = {
+    .name = "makers of nodes",
+    .on = {[BG__NODE_ADDED] = record_added,
+           [BG__NODE_CAPTURED] = record_captured,
+           [BG__GRAPH_CLONED] = record_clone,
+           [BG__GRAPH_DESTROYING] = record_destroyed},
+};
 
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
 {

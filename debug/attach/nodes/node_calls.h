@@ -5,18 +5,15 @@
 #include "graph/inspect.h"
 #include "debug/attach/stacks/stacks.h"
 
-/* Records stack as the maker of node. capture: the id of the capture that made it; 0: no capture. An empty launch makes
- * no node, so the first record of a node in the same capture stays. */
-void bg__node_record_maker(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack);
-/* Returns NULL if it is unknown. */
+/* The call that made the node. NULL: unknown. */
 const bg__stack *bg__node_maker(cudaGraphNode_t node);
-/* copy was cloned from original: its nodes get the makers of the original's nodes. */
+/* `copy` was cloned from `original`: its nodes get the makers of the original's nodes. */
 void bg__nodes_copy_makers(cudaGraph_t copy, cudaGraph_t original);
 /* graph is about to be destroyed: forgets the makers, since CUDA may reuse the handles of its nodes. */
 void bg__nodes_forget_makers(cudaGraph_t graph);
 /* When the node was made, as bg__blocks_time counts; 0: unknown. */
 uint64_t bg__node_creation_time(cudaGraphNode_t node);
-/* Adds an op call to graph for each node. graph wraps source or a clone of it. Errors: OUT_OF_MEMORY, CUDA. */
+/* Adds an op call to graph for each node. `graph` wraps `source` or a clone of it. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 /* Returns the name of a node, "scale#1". graph may still be captured. The caller frees the name. NULL: the node has no
  * name, or out of host memory. */

@@ -50,8 +50,8 @@ static void report_uncopied(bg_report *report, const bg__piece *piece)
     bg__report_add(
         report, "not-counted", BG_NOTE, NULL, (const void *)piece->block,
         "step fewer graphs (--graphs), or free device memory",
-        "the block of %zu bytes at %p is too large to be copied before each node that may write it (the most are "
-        "%zu bytes for a node, and half of what is free): NaN that a node writes there is not found",
+        "the block of %zu bytes at %p is too large to be copied before each node that may write it (the limit "
+        "is %zu bytes for a node, or half of the free memory if that is less): NaN that a node writes there is not found",
         piece->block_end - piece->block, (const void *)piece->block, COPIED_MAX);
 }
 

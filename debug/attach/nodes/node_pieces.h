@@ -28,8 +28,8 @@ typedef enum bg__memory_kind {
     BG__MEMORY_ELSEWHERE /* memory of another device */
 } bg__memory_kind;
 
-/* Replaces the pieces by those of node. Memory of other devices is left out. A pointer that is in no block may be the
- * end of the block before it, from which the kernel counts down. Call bg__pieces_free also after a failure. Errors:
+/* Replaces the pieces by those of the node. Memory of other devices is left out. A pointer that is in no block may be
+ * the end of the block before it, from which the kernel counts down. Call bg__pieces_free also after a failure. Errors:
  * OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__pieces_collect(bg__pieces *pieces, const bg__node *node);
 /* The same. *elsewhere: memory of other devices was left out. */

@@ -29,10 +29,10 @@ static void warn_slow(const bg__slow_node *slow)
 
     if (file != NULL && call->site.line > 0)
         snprintf(line, sizeof line, ":%d", call->site.line);
-    bg__warn("--attach: step of %s waits for %s%s%s%s, for more than %d s now. If it waits for what the program "
-             "does after its launch, it never ends: leave this graph out (--graphs)",
-             bg__graph_name(slow->graph), call != NULL ? call->name : bg__node_kind(slow->node),
-             file != NULL ? " at " : "", file != NULL ? file : "", line, SLOW_SECONDS);
+    bg__warn("--attach: the step through %s has waited more than %d s for %s%s%s%s. If that node waits for something "
+             "that the program does only after the launch, it never ends: leave this graph out (--graphs)",
+             bg__graph_name(slow->graph), SLOW_SECONDS, call != NULL ? call->name : bg__node_kind(slow->node),
+             file != NULL ? " at " : "", file != NULL ? file : "", line);
 }
 
 /* The thread is not woken for each node: it wakes when the last limit that it has seen is over. */

@@ -146,10 +146,7 @@ static bg__ended_graph *add_ended_graph(bg__ended_graph **list, const struct bg_
         return NULL;
     e->key = *key;
     HASH_ADD(hh, *list, key, sizeof e->key, e);
-    if (!e->lost)
-        return e;
-    free(e);
-    return NULL;
+    return e;
 }
 
 void bg__ended_graphs_add(bg__ended_graph **list, cJSON *row, const bg__stack *made)

@@ -1,11 +1,9 @@
-/* The row of each of the program's graphs in "graphs" of a report (docs/report-format.md). */
+/* A row for each of the program's graphs, in the list "graphs" of a report (docs/report-format.md). */
 #ifndef BG_ATTACH_GRAPH_ROWS_H
 #define BG_ATTACH_GRAPH_ROWS_H
 
 #include <cjson/cJSON.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include <breakgraph/attach.h>
 
@@ -34,7 +32,6 @@ typedef struct bg__ended_graph {
         char name[BG_ATTACH_NAME_BYTES]; /* without "#3" */
     } key;
     cJSON *row;
-    bool lost;
     UT_hash_handle hh;
 } bg__ended_graph;
 /* Takes ownership of row, which may be NULL. */

@@ -21,7 +21,7 @@ typedef struct bg__report_list {
 /* Takes ownership of the report of a destroyed graph. The program gets it on its next request if it has more than
  * `asked` findings. NULL does nothing. */
 void bg__report_queue(bg_report *report, int asked);
-/* Moves the reports of destroyed graphs to found. Errors: OUT_OF_MEMORY. */
+/* Moves the reports of destroyed graphs to `found`. Errors: OUT_OF_MEMORY. */
 bg_status bg__report_list_add_queued(bg__report_list *found);
 
 /* Takes ownership of report, even on failure. Errors: OUT_OF_MEMORY. */

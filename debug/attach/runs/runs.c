@@ -1,5 +1,7 @@
 #include "runs.h"
 
+#include "debug/attach/events/subscribers.h"
+
 #include <stdlib.h>
 
 #include "debug/attach/captures/captures.h"
@@ -325,3 +327,27 @@ bool bg__runs_launch(bg__tracked_graph *a, cudaStream_t stream, CUresult *result
     *result = runs.answer;
     return runs.launched;
 }
+
+/* ---- captures --------------------------------------------------------------------------------------------------- */
+
+/* CAPTURE_BEGINNING was seen: for a call that a test makes fail, only _BEGUN is. */
+static _Thread_local bool is_beginning;
+
+/* No tool may launch until the capture counts as open. */
+static void enter_capture(const bg__event *event)
+{
+    (void)event;
+    bg__runs_enter_launch();
+    is_beginning = true;
+}
+
+static void leave_capture(const bg__event *event)
+{
+    (void)event;
+    if (is_beginning)
+        bg__runs_leave_launch();
+    is_beginning = false;
+}
+
+const bg__subscriber bg__fact_run_gate = {
+    .name = "gate of runs", .on = {[BG__CAPTURE_BEGINNING] = enter_capture, [BG__CAPTURE_BEGUN] = leave_capture}};

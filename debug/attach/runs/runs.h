@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_RUNS_H
 #define BG_ATTACH_RUNS_H
 
-#include "debug/attach/graphs/tracked_graph.h"
+#include "debug/attach/events/tracked_graph.h"
 #include "image.h"
 #include "serial.h"
 

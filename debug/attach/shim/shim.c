@@ -77,15 +77,27 @@ static void set_slot(uint32_t name, bool observed)
     atomic_store_explicit(&atomic_load(&table)->slots[name], target, memory_order_release);
 }
 
+/* Whether name is base, or another form of it: "_v2", or "_ptsz" or "_ptds" for the per-thread default stream. */
+static bool is_form_of(const char *name, const char *base)
+{
+    const size_t bytes = strlen(base);
+    const char *end = name + bytes;
+
+    if (strncmp(name, base, bytes) != 0)
+        return false;
+    if (end[0] == '_' && end[1] == 'v' && end[2] >= '2' && end[2] <= '9')
+        end += 3;
+    return end[0] == '\0' || strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0;
+}
+
 static void add_hooks(const bg__driver_hook *added, int count)
 {
-    for (int i = 0; i < count; i++) {
-        uint32_t name = find_name_index(added[i].name);
-        if (name == NAMES)
-            continue;
-        atomic_store(&hooks[name], &added[i]);
-        set_slot(name, !added[i].idle);
-    }
+    for (int i = 0; i < count; i++)
+        for (uint32_t name = 0; name < NAMES; name++)
+            if (is_form_of(names[name], added[i].name)) {
+                atomic_store(&hooks[name], &added[i]);
+                set_slot(name, !added[i].idle);
+            }
 }
 
 static void hook_all(const bg__driver_hook *hook)

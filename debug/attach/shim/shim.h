@@ -26,11 +26,13 @@ static inline void *bg__call_argument(const bg__driver_call *call, int index)
     return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* A hook of one driver function. It is not called for calls that a hook makes on its own thread. */
+/* A hook of one driver function in all its forms: "cuGraphLaunch" is also one of cuGraphLaunch_ptsz, and
+ * "cuMemcpyHtoD_v2", which excludes the first form, of cuMemcpyHtoD_v2_ptds. It is not called for calls that a hook
+ * makes on its own thread. */
 typedef struct bg__driver_hook {
-    const char *name; /* "cuGraphLaunch_ptsz" */
-    bool idle;        /* called only between bg__attach_shim.watch(true) and watch(false) */
-    /* Both may be NULL. If before returns true, the driver is not called, and the program gets call->result. */
+    const char *name;
+    bool idle; /* called only between bg__attach_shim.watch(true) and watch(false) */
+    /* Both may be NULL. If `before` returns true, the driver is not called, and the program gets call->result. */
     bool (*before)(bg__driver_call *call);
     void (*after)(bg__driver_call *call);
 } bg__driver_hook;
@@ -50,7 +52,8 @@ typedef struct bg__attach_shim {
     void (*watch)(bool on);
     /* Returns the name for bg__driver_call.name. */
     const char *(*name)(uint32_t name);
-    /* Disables hooks on this thread until leave: for threads of the tools, and for code that runs at exit. */
+    /* Disables hooks on this thread until `leave` is called: for threads of the tools, and for code that runs at
+     * exit. */
     void (*enter)(void);
     void (*leave)(void);
     /* Sets what bg_attach_interface returns from now on. It stays the caller's, and must live on. */

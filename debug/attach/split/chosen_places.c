@@ -163,7 +163,8 @@ typedef struct place_choice {
     const char *why; /* NULL: the node can be launched outside */
 } place_choice;
 
-static void find_place_choices(place_choice *list, const bg__tracked_graph *a, const bg__nodes *nodes)
+/* Fills list, by place: the strongest choice of any of its nodes, and why the place cannot be launched outside. */
+static void merge_node_choices(place_choice *list, const bg__tracked_graph *a, const bg__nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {
         const bg__node *node = &nodes->node[i], *outer = node;
@@ -189,7 +190,7 @@ bg_status bg__chosen_places_find(bg__chosen_places *p, const bg__tracked_graph *
     BG__TRY(BG__ALLOCATE(p->outside, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(p->first, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(list, layout->count, "nodes"));
-    find_place_choices(list, a, nodes);
+    merge_node_choices(list, a, nodes);
     BG__TRY(find_coresident_pairs(&p->ties, nodes, layout));
     for (size_t i = 0; i < layout->count; i++) {
         const bg__node *node = bg__nodes_find(nodes, layout->nodes[i]);

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_SPLIT_GRAPH_H
 #define BG_ATTACH_SPLIT_GRAPH_H
 
-#include "debug/attach/graphs/tracked_graph.h"
+#include "debug/attach/events/tracked_graph.h"
 #include "debug/graph/nodes.h"
 #include "debug/step/node_list.h"
 
@@ -19,7 +19,7 @@ typedef struct bg__split_graph {
     bg__step_list flat; /* the nodes, in an order that the dependencies allow */
 } bg__split_graph;
 
-/* Splits the graph of a at the chosen nodes. Adds a note for chosen nodes that must stay in the graph. Call
+/* Splits the graph of `a` at the chosen nodes. Adds a note for chosen nodes that must stay in the graph. Call
  * bg__split_graph_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__split_graph_create(bg__split_graph *cuts, const bg__tracked_graph *a);
 void bg__split_graph_free(bg__split_graph *cuts);

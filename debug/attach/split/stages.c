@@ -42,7 +42,8 @@ static void mark_ahead(bg__stages *s, const bg__layout *layout, const bool *firs
     }
 }
 
-/* Raises what is not ahead to at least the last stage of what is. Returns whether a stage was raised. */
+/* Raises the places that are not ahead to at least the last stage of those that are. Returns whether a stage was
+ * raised. */
 static bool raise_stages_behind(bg__stages *s)
 {
     size_t last = 0;

@@ -4,8 +4,8 @@
 
 #include "debug/graph/layout.h"
 
-/* Places count as in the layout. A stage begins when the stage before it has ended. An even stage is launched as a
- * graph; the nodes of an odd stage are launched one after the other. Starts zeroed. */
+/* Places are numbered as in the layout. A stage begins when the stage before it has ended. An even stage is launched as
+ * a graph; the nodes of an odd stage are launched one after the other. Starts zeroed. */
 typedef struct bg__stages {
     size_t *order; /* places, as bg__layout_visit_in_order visits them */
     size_t *stage; /* of each place */

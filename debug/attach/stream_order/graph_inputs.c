@@ -18,10 +18,10 @@ typedef struct item {
     bool is_certain;             /* the graph certainly reads it; else it may read it */
     const char *reader, *writer; /* nodes; NULL: none */
     bg_site site;                /* of the reader, or else of the writer */
-    unsigned long written;       /* launches before which others had written it since the launch before */
+    unsigned long written;       /* launches before which others had written it after the previous launch */
     unsigned long maybe;         /* launches before which others may have written it */
-    const char *perhaps;         /* the last that may have */
-    unsigned long lost;          /* launches before which nothing had read the result of the launch before */
+    const char *perhaps;         /* the last that may have written it */
+    unsigned long lost;          /* launches before which nothing had read the result of the previous launch */
     bg__memory_user last;        /* the last writer outside of this graph; name NULL: none was seen */
 } item;
 

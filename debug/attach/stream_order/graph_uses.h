@@ -36,7 +36,7 @@ typedef struct bg__graph_uses {
     bg__vector_clock behind; /* the clock after the last launch */
 } bg__graph_uses;
 
-/* Collects what the nodes of graph use into uses, which starts zeroed. Errors: OUT_OF_MEMORY, CUDA. */
+/* Collects into `uses`, which starts zeroed, what the nodes of `graph` use. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__graph_uses_collect(bg__graph_uses *uses, const bg_graph *graph, const bg__allocations *addresses);
 void bg__graph_uses_free(bg__graph_uses *uses);
 

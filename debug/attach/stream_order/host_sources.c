@@ -7,7 +7,7 @@
 #include "debug/attach/report/process_findings.h"
 #include "use_history.h"
 
-enum { COMPARED_MAX = 1 << 20 }; /* bytes of a source that are compared: each launch waits for that */
+enum { COMPARED_MAX = 1 << 20 }; /* bytes of a source that are compared: each launch waits for the comparison */
 
 typedef struct source {
     const void *address;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM          1
+#include "debug/memory/hash_table.h"
+#undef uthash_nonfatal_oom /* the items own more than themselves */
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
 
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/check/node_pointers.h"

@@ -1,3 +1,6 @@
+/* The order between the program's graphs and its work outside of them: launches, copies, memsets, events, waits. Work
+ * that uses the memory of a graph, and that nothing orders with its launches, is a finding ("unordered"). Host memory
+ * that is written while a launch may still copy from it is another ("host-source-changed"). */
 #include "stream_order.h"
 
 #include <pthread.h>
@@ -5,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/events/tracked_graph.h"
+#include "debug/attach/events/subscribers.h"
+#include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "graph_uses.h"
@@ -48,6 +54,12 @@ static bool lock_if_active(void)
     return false;
 }
 
+/* The state of a graph. */
+typedef struct graph_state {
+    bg__graph_uses *uses;
+    bool known; /* uses are those of its nodes now */
+} graph_state;
+
 /* ---- what a graph uses ------------------------------------------------------------------------------------------ */
 
 static void add_history_ranges_locked(const bg__graph_uses *uses)
@@ -59,7 +71,29 @@ static void add_history_ranges_locked(const bg__graph_uses *uses)
         stop_recording_locked("out of host memory, or the graphs use too many addresses");
 }
 
-bg_status bg__stream_order_add_graph(const bg_graph *graph, const bg__allocations *addresses, bg__graph_uses **result)
+/* Removes `uses` from the list, and reports the inputs of its graph. */
+static void unlink_uses(bg__graph_uses *uses)
+{
+    pthread_mutex_lock(&stream_order.lock);
+    for (bg__graph_uses **at = &stream_order.all; *at != NULL; at = &(*at)->next)
+        if (*at == uses) {
+            *at = uses->next;
+            break;
+        }
+    bg__graph_inputs_report(uses->inventory, uses->graph);
+    pthread_mutex_unlock(&stream_order.lock);
+}
+
+static void remove_uses(bg__graph_uses *uses)
+{
+    if (uses == NULL)
+        return;
+    unlink_uses(uses);
+    bg__graph_uses_free(uses);
+}
+
+/* Records what graph uses in place of *result. Errors: OUT_OF_MEMORY, CUDA. */
+static bg_status record_uses(const bg_graph *graph, const bg__allocations *addresses, bg__graph_uses **result)
 {
     bg__graph_uses *uses = calloc(1, sizeof *uses);
     bg__graph_uses *before = *result;
@@ -89,34 +123,45 @@ bg_status bg__stream_order_add_graph(const bg_graph *graph, const bg__allocation
     *result = uses;
     uses = NULL;
 done:
-    bg__stream_order_remove_graph(before);
-    bg__stream_order_remove_graph(uses);
+    remove_uses(before);
+    remove_uses(uses);
     return status;
 }
 
-/* Removes uses from the list, and reports the inputs of its graph. */
-static void unlink_uses(bg__graph_uses *uses)
+/* Records the uses of a graph whose nodes are new or changed; only where no tool replaces launches. */
+static void record_graph(const bg__event *event)
 {
-    pthread_mutex_lock(&stream_order.lock);
-    for (bg__graph_uses **at = &stream_order.all; *at != NULL; at = &(*at)->next)
-        if (*at == uses) {
-            *at = uses->next;
-            break;
-        }
-    bg__graph_inputs_report(uses->inventory, uses->graph);
-    pthread_mutex_unlock(&stream_order.lock);
-}
+    graph_state *state = event->state;
+    bg__allocations *used;
+    bg_status status;
 
-void bg__stream_order_remove_graph(bg__graph_uses *uses)
-{
-    if (uses == NULL)
+    if (bg__events_are_replaced())
         return;
-    unlink_uses(uses);
-    bg__graph_uses_free(uses);
+    BG__TRY(bg__recorded_allocations_get(event->graph->graph, &used));
+    BG__TRY(record_uses(event->graph->graph, used, &state->uses));
+    state->known = true;
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: the order of %s with other work is not checked: %s", bg__graph_name(event->graph->graph),
+                 bg_last_error());
 }
 
-void bg__stream_order_report_inputs(void)
+static void record_change(const bg__event *event)
 {
+    graph_state *state = event->state;
+    state->known = false;
+}
+
+static void remove_graph(const bg__event *event)
+{
+    const graph_state *state = event->state;
+    remove_uses(state->uses);
+}
+
+/* BG_CHECK=inputs. */
+static void report_inputs(const bg__event *event)
+{
+    (void)event;
     if (!lock_if_active())
         return;
     for (bg__graph_uses *uses = stream_order.all; uses != NULL; uses = uses->next)
@@ -124,10 +169,19 @@ void bg__stream_order_report_inputs(void)
     pthread_mutex_unlock(&stream_order.lock);
 }
 
+/* NULL: what the graph uses is unknown. */
+static bg__graph_uses *known_uses(const bg__event *event)
+{
+    const graph_state *state = event->state;
+    return state != NULL && state->known && !event->graph->stale && !event->graph->unreadable ? state->uses : NULL;
+}
+
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-void bg__stream_order_check_sources(bg__graph_uses *uses)
+static void check_sources(const bg__event *event)
 {
+    const bg__graph_uses *uses = known_uses(event);
+
     if (uses == NULL || !lock_if_active())
         return;
     bg__host_sources_check(uses->sources, uses->graph, uses->last.time > 0 && !bg__clocks_host_knows(uses->last));
@@ -190,18 +244,20 @@ static void record_launch_locked(bg__graph_uses *uses, CUstream stream)
     uses->behind = bg__clocks_of_stream(stream);
 }
 
-void bg__stream_order_record_launch(bg__graph_uses *uses, const bg_graph *graph, CUstream stream)
+static void record_launch(const bg__event *event)
 {
-    const char *name;
+    bg__graph_uses *uses = known_uses(event);
+    const char *name = NULL;
 
     if (!lock_if_active())
         return;
     if (uses == NULL) {
-        record_unknown_work_locked(stream);
+        record_unknown_work_locked(event->stream);
     } else {
-        name = strcmp(uses->graph, bg__graph_name(graph)) != 0 ? bg__intern_text(bg__graph_name(graph)) : NULL;
+        if (strcmp(uses->graph, bg__graph_name(event->graph->graph)) != 0)
+            name = bg__intern_text(bg__graph_name(event->graph->graph));
         uses->graph = name != NULL ? name : uses->graph;
-        record_launch_locked(uses, stream);
+        record_launch_locked(uses, event->stream);
     }
     pthread_mutex_unlock(&stream_order.lock);
 }
@@ -227,14 +283,15 @@ static void record_uses_locked(const bg__outside_work *launched, const bg__epoch
     }
 }
 
-void bg__stream_order_record_work(const bg__driver_call *call, const char *name, CUstream stream)
+static void record_work(const bg__event *event)
 {
+    const CUstream stream = event->stream;
     bg__outside_work launched = {.name = NULL};
     bg__epoch work;
 
     if (!lock_if_active())
         return;
-    bg__outside_work_read(&launched, call, name);
+    bg__outside_work_read(&launched, event->call, event->name);
     apply_implicit_waits_locked(launched.implicit_order, stream);
     if (!bg__clocks_add_work(stream, &work))
         stop_recording_locked("more than 64 streams have work that the host has not waited for");
@@ -249,72 +306,63 @@ void bg__stream_order_record_work(const bg__driver_call *call, const char *name,
 
 /* ---- waits ------------------------------------------------------------------------------------------------------ */
 
-void bg__stream_order_record_wait(const bg__driver_call *call, const char *name, CUstream stream)
+/* A call that records an event or waits. */
+static void record_order(const bg__event *event)
 {
-    CUevent first = bg__call_argument(call, 0), second = bg__call_argument(call, 1);
+    const CUevent first = bg__call_argument(event->call, 0), second = bg__call_argument(event->call, 1);
+    const char *name = event->name;
 
     if (!lock_if_active())
         return;
     if (strncmp(name, "cuEventRecord", 13) == 0)
-        bg__clocks_record_event(first, stream);
+        bg__clocks_record_event(first, event->stream);
     else if (strncmp(name, "cuStreamWaitEvent", 17) == 0)
-        bg__clocks_stream_waits_event(stream, second);
+        bg__clocks_stream_waits_event(event->stream, second);
     else if (strncmp(name, "cuEventElapsedTime", 18) == 0) { /* it succeeds only when both events are complete */
         bg__clocks_host_waits_event(second);
-        bg__clocks_host_waits_event(bg__call_argument(call, 2));
+        bg__clocks_host_waits_event(bg__call_argument(event->call, 2));
     } else if (strncmp(name, "cuEvent", 7) == 0)
         bg__clocks_host_waits_event(first);
     else if (strncmp(name, "cuStream", 8) == 0)
-        bg__clocks_host_waits_stream(stream);
+        bg__clocks_host_waits_stream(event->stream);
     else
         bg__clocks_host_waits_all();
     pthread_mutex_unlock(&stream_order.lock);
 }
 
-void bg__stream_order_host_waits_all(void)
+/* The events without a call. */
+static void record_object(const bg__event *event)
 {
     if (!lock_if_active())
         return;
-    bg__clocks_host_waits_all();
+    switch ((int)event->kind) {
+    case BG__HOST_WAITED: bg__clocks_host_waits_all(); break;
+    case BG__STREAM_GOING: bg__clocks_remove_stream(event->stream); break;
+    case BG__EVENT_GOING: bg__clocks_remove_event(event->event); break;
+    case BG__EVENT_MADE: bg__clocks_add_event(event->event); break;
+    default: /* BG__MEMORY_CHANGED; a context may be destroyed with its kernels */
+        if (event->bytes == 0)
+            bg__outside_work_forget_kernels();
+        bg__history_forget_range(event->base, event->bytes > 0 ? event->base + event->bytes : UINTPTR_MAX);
+    }
     pthread_mutex_unlock(&stream_order.lock);
 }
 
-void bg__stream_order_remove_stream(CUstream stream)
-{
-    if (!lock_if_active())
-        return;
-    bg__clocks_remove_stream(stream);
-    pthread_mutex_unlock(&stream_order.lock);
-}
-
-void bg__stream_order_remove_event(CUevent event)
-{
-    if (!lock_if_active())
-        return;
-    bg__clocks_remove_event(event);
-    pthread_mutex_unlock(&stream_order.lock);
-}
-
-void bg__stream_order_add_event(CUevent event)
-{
-    if (!lock_if_active())
-        return;
-    bg__clocks_add_event(event);
-    pthread_mutex_unlock(&stream_order.lock);
-}
-
-void bg__stream_order_forget_memory(uintptr_t base, size_t bytes)
-{
-    if (!lock_if_active())
-        return;
-    bg__history_forget_range(base, bytes > 0 ? base + bytes : UINTPTR_MAX);
-    pthread_mutex_unlock(&stream_order.lock);
-}
-
-void bg__stream_order_forget_kernels(void)
-{
-    if (!lock_if_active())
-        return;
-    bg__outside_work_forget_kernels();
-    pthread_mutex_unlock(&stream_order.lock);
-}
+const bg__subscriber bg__check_stream_order = {
+    .name = "order",
+    .when = BG__CHECK_EXECS,
+    .state_bytes = sizeof(graph_state),
+    .on = {[BG__EXEC_NODES_READ] = record_graph,
+           [BG__EXEC_CHANGED] = record_change,
+           [BG__EXEC_LAUNCHING] = check_sources,
+           [BG__EXEC_LAUNCHED] = record_launch,
+           [BG__EXEC_GONE] = remove_graph,
+           [BG__WORK] = record_work,
+           [BG__ORDERED] = record_order,
+           [BG__HOST_WAITED] = record_object,
+           [BG__EVENT_MADE] = record_object,
+           [BG__EVENT_GOING] = record_object,
+           [BG__STREAM_GOING] = record_object,
+           [BG__MEMORY_CHANGED] = record_object,
+           [BG__END] = report_inputs},
+};

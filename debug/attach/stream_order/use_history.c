@@ -22,9 +22,9 @@ typedef struct place {
     size_t rest;
     bool written; /* the device may have written it; never reset */
     recorded_use writer;
-    recorded_use graph;              /* the last writer in a graph: writer itself, or one before it */
+    recorded_use graph;              /* the last writer in a graph: `writer` itself, or one before it */
     recorded_use others[OTHERS_MAX]; /* one for each stream: the last that reads, may write, or writes without an order
-                            with writer */
+                            with `writer` */
 } place;
 
 /* The first `sorted` places are in the order of their addresses. */
@@ -155,7 +155,7 @@ bool bg__history_may_be_written(uintptr_t begin, uintptr_t end)
     return false;
 }
 
-/* Whether it was read after the last write. */
+/* Whether the place was read after the last write. */
 static bool is_read_since_write(const place *p)
 {
     for (int i = 0; i < OTHERS_MAX; i++)
@@ -234,7 +234,7 @@ static const char *access_verb(bg__access_kind use)
     return use == BG__ACCESS_WRITE ? "writes" : use == BG__ACCESS_READ ? "reads" : "may use";
 }
 
-/* node is in a graph. Nothing orders other with it. before: other was launched before node. */
+/* `node` is in a graph. Nothing orders `other` with it. before: `other` was launched before `node`. */
 static void report_unordered(const recorded_use *node, const recorded_use *other, bool before, uintptr_t address)
 {
     const bg__memory_user *n = &node->user, *o = &other->user;

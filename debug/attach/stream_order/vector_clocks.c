@@ -2,9 +2,7 @@
 #include "vector_clocks.h"
 
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include "base/base.h"
 
@@ -15,7 +13,6 @@ typedef struct event {
     CUevent handle;
     clock at;
     bool unknown; /* it may be after any work, and is taken to be after all */
-    bool lost;
     UT_hash_handle hh;
 } event;
 
@@ -180,10 +177,7 @@ static event *add_event(CUevent handle)
         return NULL;
     e->handle = handle;
     HASH_ADD_PTR(clocks.events, handle, e);
-    if (!e->lost)
-        return e;
-    free(e);
-    return NULL;
+    return e;
 }
 
 void bg__clocks_record_event(CUevent handle, CUstream stream)

@@ -21,11 +21,11 @@ typedef struct bg__vector_clock {
 
 /* The program launches work into the stream. Returns false if there are too many streams, now or earlier. */
 bool bg__clocks_add_work(CUstream stream, bg__epoch *work);
-/* Whether work, the last of its stream, comes after other. */
+/* Whether `work`, the last of its stream, comes after `other`. */
 bool bg__clocks_is_ordered_after(bg__epoch work, bg__epoch other);
 /* Returns what the next work in the stream comes after. */
 bg__vector_clock bg__clocks_of_stream(CUstream stream);
-/* All later work in the stream comes after at, too. */
+/* All later work in the stream comes after `at`, too. */
 void bg__clocks_stream_waits_clock(CUstream stream, const bg__vector_clock *at);
 
 /* The stream is destroyed, and another one may get its handle. */

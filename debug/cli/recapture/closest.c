@@ -105,8 +105,7 @@ static bool add_hash(cli_value_hashes *h, uint64_t hash)
 static bool add_node_hashes(cli_value_hashes *h, const graph_context *g, const cJSON *node, uint64_t place)
 {
     const cJSON *value;
-    bool good = add_hash(h, cli_hash_mix(cli_hash_mix(place, cli_node_operation_hash(node)),
-                                         bg__text_hash(cli_json_text(node, "launch"))));
+    bool good = add_hash(h, cli_hash_mix(place, cli_node_operation_hash(node)));
 
     cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(node, "values"))
     {

@@ -10,7 +10,7 @@
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/cli_json.h"
 #include "closest.h"
-#include "node_values.h"
+#include "compare_values.h"
 
 #define FLOW_ADVICE                                                                                                    \
     "decide on the device, or capture one graph for each case and choose before each launch; if the program does "     \

@@ -65,7 +65,7 @@ grep -q '^check recapture: 0 findings; 1 note$' "$work/log" || fail attach-recap
 # Nothing differs: the program copies its input into device memory, or nothing of it changes.
 expect attach-recapture-equal 0 '^equal: all that was compared, with SCALE=0.5 and with SCALE=0.25. That is right if' recapture \
     --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar correct
-grep -q '^looked at: 1 graph of two runs, 1 node, 13 values compared$' "$work/log" || fail attach-recapture-equal "what it looked at"
+grep -q '^looked at: 1 graph of two runs, 1 node, 15 values compared$' "$work/log" || fail attach-recapture-equal "what it looked at"
 expect attach-recapture-alike 0 '^equal: all that was compared. To see what depends on an input' recapture -- "$work/frozen" chance correct
 for pointers in pointer flow many; do # addresses are others in each run
     expect "attach-recapture-alike-$pointers" 0 '^check recapture: 0 findings$' recapture -- "$work/frozen" $pointers

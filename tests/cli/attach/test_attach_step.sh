@@ -152,7 +152,7 @@ grep -Eq '^note \[not-dumped\] add#0 .*an earlier error has ended the checks of 
 unset HOSTCUDA_FAIL
 
 # ---- host functions ------------------------------------------------------------------------------------------------
-waits='^breakgraph: --attach: step of graph#0 waits for host function#0 at main.*, for more than 10 s now'
+waits='^breakgraph: --attach: the step through graph#0 has waited more than 10 s for host function#0 at main'
 stepped attach-step-named-within 1 '^named: yes' name-within
 stepped attach-step-named-before 1 '^step of decode: 1 finding' name-before
 grep -Eq "$waits" "$work/log" && fail attach-step-named-within "no node takes long"

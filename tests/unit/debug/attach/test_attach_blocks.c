@@ -1,5 +1,7 @@
 /* Blocks that a program's allocator, or the program itself, tells of: what its graphs' nodes point into. */
 #include "debug/attach/checks/block_uses.h"
+#include "debug/attach/events/subscribers.h"
+#include "debug/attach/events/tracked_graph.h"
 #include "debug/attach/memory/blocks.h"
 #include "tests/support/tools/finding_support.h"
 
@@ -38,7 +40,8 @@ static void end_model(model *m)
 /* kind NULL: there is no finding. */
 static void expect_one(const model *m, const char *kind, const char *part)
 {
-    bg__block_uses_check(m->uses, m->report);
+    const bg__tracked_graph graph = {.blocks = m->uses};
+    EXPECT_OK(bg__check_blocks.look(&(bg__look){.graph = &graph, .report = m->report}));
     assert_int_equal(bg_report_count(m->report), kind != NULL ? 1 : 0);
     if (kind == NULL)
         return;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/recapture/node_values.h"
+#include "debug/cli/recapture/compare_values.h"
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
@@ -29,15 +29,18 @@ static void compare_values(const char *kind, const char *first, const char *seco
                                         "{\"id\": \"made q 0\", \"text\": \"Q\", \"stack\": \"\", \"pool\": true}"};
     const cJSON *owners[4];
     const cli_run_process process = {.owners = owners, .owner_count = 4};
-    const cli_run_graph graph = {.row = NULL};
+    static const char names[] =
+        "{\"names\": {\"memset\": [\"the node's destination\", \"the length of a row\", \"the node's "
+        "value\", \"the number of rows\", \"the node's pitch\"], \"allocation\": [\"the node's "
+        "size\"], \"event record\": [\"the node's event\"], \"memcpy\": [\"the node's source\"]}}";
+    const cli_run_graph graph = {.row = cJSON_Parse(names)};
     cli_node_pair pair = {.processes = {&process, &process}, .graphs = {&graph, &graph}};
     char text[500];
 
     for (size_t i = 0; i < 4; i++)
         owners[i] = cJSON_Parse(texts[i]);
     for (int i = 0; i < 2; i++) {
-        snprintf(text, sizeof text, "{\"kind\": \"%s\", \"values\": [%s]%s}", kind, i == 0 ? first : second,
-                 strcmp(kind, "kernel") == 0 ? ", \"launch\": \"1 1 1 128 1 1 0\"" : "");
+        snprintf(text, sizeof text, "{\"kind\": \"%s\", \"values\": [%s]}", kind, i == 0 ? first : second);
         pair.nodes[i] = cJSON_Parse(text);
         assert_non_null(pair.nodes[i]);
     }
@@ -47,6 +50,7 @@ static void compare_values(const char *kind, const char *first, const char *seco
         cJSON_Delete((cJSON *)(uintptr_t)pair.nodes[i]);
     for (size_t i = 0; i < 4; i++)
         cJSON_Delete((cJSON *)(uintptr_t)owners[i]);
+    cJSON_Delete((cJSON *)(uintptr_t)graph.row);
 }
 
 static void expect_values(const char *kind, const char *first, const char *second, const char *expected)

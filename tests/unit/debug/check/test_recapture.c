@@ -110,6 +110,7 @@ BG_OP(scale_padded, BG_INOUT(x), BG_VALUE(padded, p))
 
 /* ---- passes ---- */
 
+enum { WIDE = 1 << 16 }; /* elements of a kernel of several blocks */
 static char names[2][2][4] = {{"abc", "abc"}, {"abc", "abd"}};
 
 typedef struct model {
@@ -119,6 +120,8 @@ typedef struct model {
     bg_status fails;
     cublasHandle_t cublas;
     float alpha;
+    cudaEvent_t events[2];
+    int priority; /* other than that of a stream */
 } model;
 
 enum {
@@ -144,8 +147,53 @@ enum {
     HIDDEN,
     MEMORY,
     CUBLAS,
+    COOPERATIVE,
+    CLUSTER,
+    PRIORITY,
+    EDGES,
     FAILS
 };
+
+/* In the second turn a kernel of two blocks gets an attribute that it does not have in the first one. */
+static bg_status change_attribute(const model *m, cudaStream_t stream)
+{
+    static const cudaLaunchAttributeID ids[] = {[COOPERATIVE - COOPERATIVE] = cudaLaunchAttributeCooperative,
+                                                [CLUSTER - COOPERATIVE] = cudaLaunchAttributeClusterDimension,
+                                                [PRIORITY - COOPERATIVE] = cudaLaunchAttributePriority};
+    cudaLaunchAttributeValue value = {.cooperative = 1};
+    enum cudaStreamCaptureStatus status;
+    const cudaGraphNode_t *nodes = NULL;
+    const cudaGraphEdgeData *edges;
+    size_t count = 0;
+
+    TRY_BG(from_cuda(bgk_fill(hidden.memory, 0, WIDE, stream)));
+    TRY_BG(from_cuda(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, &nodes, &edges, &count)));
+    assert_int_equal(count, 1);
+    if (m->kind == CLUSTER) {
+        value.clusterDim.x = 2;
+        value.clusterDim.y = value.clusterDim.z = 1;
+    } else if (m->kind == PRIORITY) {
+        value.priority = m->priority;
+    }
+    return m->turn == 0 ? BG_OK
+                        : from_cuda(cudaGraphKernelNodeSetAttribute(nodes[0], ids[m->kind - COOPERATIVE], &value));
+}
+
+/* The second fill waits for the first one only if the fork comes after it. */
+static bg_status fork_fills(const model *m, cudaStream_t stream)
+{
+    const fixture *f = m->f;
+
+    if (m->turn == 0)
+        TRY_BG(from_cuda(cudaEventRecord(m->events[0], stream)));
+    TRY_BG(from_cuda(cudaMemsetAsync(f->y.data, 0, 16, stream)));
+    if (m->turn > 0)
+        TRY_BG(from_cuda(cudaEventRecord(m->events[0], stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(f->other, m->events[0], 0)));
+    TRY_BG(from_cuda(cudaMemsetAsync(f->z.data, 0, 16, f->other)));
+    TRY_BG(from_cuda(cudaEventRecord(m->events[1], f->other)));
+    return from_cuda(cudaStreamWaitEvent(stream, m->events[1], 0));
+}
 
 static bg_status memory_pass(const fixture *f, cudaStream_t stream)
 {
@@ -242,6 +290,10 @@ static bg_status forward(void *user, cudaStream_t stream)
     case HIDDEN: CALL_AT(m->line, secret, stream, .x = f->y); break;
     case MEMORY: memory_pass(f, stream); break;
     case CUBLAS: TRY_BG(multiply(m->cublas, m->alpha, &f->x, &f->y, stream)); break;
+    case COOPERATIVE:
+    case CLUSTER:
+    case PRIORITY: TRY_BG(change_attribute(m, stream)); break;
+    case EDGES: TRY_BG(fork_fills(m, stream)); break;
     case FAILS: return m->turn == 0 ? BG_OK : m->fails;
     default: break;
     }
@@ -388,6 +440,38 @@ FIXTURE_TEST(test_copy)
 FIXTURE_TEST(test_fill)
 {
     expect_one(f, FILL, "frozen-value", "", "the node's value differs between two captures: 0 in the first, ", NULL);
+}
+
+/* ---- what a launch is given besides parameters, and what a node waits for ---- */
+
+FIXTURE_TEST(test_attributes)
+{
+    int least, greatest;
+    OWN_MEMORY(char, memory, allocate(WIDE * sizeof(float)));
+    model m = {.f = f};
+
+    hidden.memory = (float *)memory;
+    expect_one(f, COOPERATIVE, "frozen-value", "",
+               "cooperative launch differs between two captures: 0 in the first, 1 in", "fault");
+    expect_one(f, CLUSTER, "frozen-value", "", "clusterDim.x differs between two captures: 1 in the first, 2 in",
+               "fault");
+    EXPECT_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    m.kind = PRIORITY;
+    m.priority = greatest;
+    EXPECT_FINDING(recapture(&m), "frozen-value", "", m.line,
+                   "; each replay uses that of the capture, which changes no result", .severity = "note");
+}
+
+FIXTURE_TEST(test_edges)
+{
+    model m = {.f = f, .kind = EDGES};
+
+    for (int i = 0; i < 2; i++)
+        EXPECT_CUDA(cudaEventCreate(&m.events[i]));
+    EXPECT_FINDING(recapture(&m), "frozen-control-flow", "", m.line,
+                   "the nodes of segment 0 are the same in two captures, but wait for one another in another way");
+    for (int i = 0; i < 2; i++)
+        EXPECT_CUDA(cudaEventDestroy(m.events[i]));
 }
 
 /* ---- what no argument shows ---- */

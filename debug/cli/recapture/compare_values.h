@@ -1,6 +1,6 @@
 /* Compares the values of one node in two runs. */
-#ifndef BG_CLI_NODE_VALUES_H
-#define BG_CLI_NODE_VALUES_H
+#ifndef BG_CLI_COMPARE_VALUES_H
+#define BG_CLI_COMPARE_VALUES_H
 
 #include "run_values.h"
 

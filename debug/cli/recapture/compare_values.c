@@ -1,4 +1,4 @@
-#include "node_values.h"
+#include "compare_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,65 +359,16 @@ static void compare_value(const value_comparison *c)
     }
 }
 
-/* The name of a node's value. index: in the order in which debug/attach/checks/graph_values.c writes them. */
-static const char *value_name(const char *kind, int index, char text[CLI_VALUE_WHAT])
+static const char *value_name(const cli_node_pair *pair, int index, char text[CLI_VALUE_WHAT])
 {
-    static const char *const copy[] = {"the node's source",
-                                       "the length of a row",
-                                       "the node's destination",
-                                       "the number of rows",
-                                       "the number of slices",
-                                       "the source's pitch",
-                                       "the destination's pitch",
-                                       "the rows of a slice of the source",
-                                       "the rows of a slice of the destination",
-                                       "the position in the source",
-                                       "the position in the destination"};
-    static const char *const fill[] = {"the node's destination", "the length of a row", "the node's value",
-                                       "the number of rows",     "the node's pitch",    "the size of an element"};
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(pair->graphs[0]->row, "names");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(names, cli_json_text(pair->nodes[0], "kind"));
+    const cJSON *name = cJSON_GetArrayItem(list, index);
 
-    if (strcmp(kind, "memcpy") == 0 && index < (int)(sizeof copy / sizeof *copy))
-        return copy[index];
-    if (strcmp(kind, "memset") == 0 && index < (int)(sizeof fill / sizeof *fill))
-        return fill[index];
-    if (strcmp(kind, "allocation") == 0)
-        return "the node's size";
-    if (strcmp(kind, "event record") == 0 || strcmp(kind, "event wait") == 0)
-        return "the node's event";
-    if (strcmp(kind, "host function") == 0)
-        return "the function's argument";
-    snprintf(text, CLI_VALUE_WHAT, "kernel parameter %d", index);
+    if (cJSON_IsString(name))
+        return name->valuestring;
+    snprintf(text, CLI_VALUE_WHAT, "kernel parameter %d", index - cJSON_GetArraySize(list));
     return text;
-}
-
-static size_t compare_launch(const cJSON *const nodes[2], const value_comparison *of)
-{
-    static const char *const names[] = {"gridDim.x",
-                                        "gridDim.y",
-                                        "gridDim.z",
-                                        "blockDim.x",
-                                        "blockDim.y",
-                                        "blockDim.z",
-                                        "dynamic shared memory",
-                                        "clusterDim.x",
-                                        "clusterDim.y",
-                                        "clusterDim.z",
-                                        "cooperative launch"};
-    const char *a = cli_json_text(nodes[0], "launch"), *b = cli_json_text(nodes[1], "launch");
-    const value four = {.bytes = sizeof(unsigned)};
-    value_comparison c = {.values = {&four, &four}, .visit = of->visit, .user = of->user};
-    size_t count = 0;
-
-    for (; count < sizeof names / sizeof *names && *a != '\0' && *b != '\0'; count++) {
-        char *ends[2];
-        const unsigned x = (unsigned)strtoul(a, &ends[0], 10), y = (unsigned)strtoul(b, &ends[1], 10);
-        c.what = names[count];
-        if (x != y)
-            report_number(&c, 0, sizeof x, (const unsigned char *)&x, (const unsigned char *)&y, 2);
-        a = ends[0];
-        b = ends[1];
-    }
-    return count;
 }
 
 size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void *user)
@@ -435,9 +386,9 @@ size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void 
         const value second = parse_value(b, pair->processes[1], pair->graphs[1]);
         c.values[0] = &first;
         c.values[1] = &second;
-        c.what = value_name(cli_json_text(pair->nodes[0], "kind"), i, text);
+        c.what = value_name(pair, i, text);
         compare_value(&c);
         count++;
     }
-    return count + compare_launch(pair->nodes, &c);
+    return count;
 }

@@ -1,24 +1,17 @@
-/* The record of each graph of the program, for the checks and the launchers. */
+/* The record of each executable graph of the program. */
 #ifndef BG_ATTACH_TRACKED_GRAPH_H
 #define BG_ATTACH_TRACKED_GRAPH_H
 
 #include <pthread.h>
 #include <stdatomic.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "debug/memory/hash_table.h"
 
 #include <breakgraph/attach.h>
 
-#include "debug/attach/stream_order/stream_order.h"
-#include "debug/attach/checks/block_uses.h"
-#include "debug/attach/checks/graph_values.h"
-#include "debug/attach/checks/graph_growth.h"
-#include "debug/attach/checks/kernel_modules.h"
-#include "debug/attach/stacks/stacks.h"
+#include "event.h"
 
+struct bg__block_uses;
 struct bg__report_list;
-typedef struct bg__tracked_graph bg__tracked_graph;
 
 /* What a tool launches in place of the program's graphs. A process has at most one (bg__graph_table_set_launcher). */
 typedef struct bg__launcher {
@@ -60,16 +53,13 @@ struct bg__tracked_graph {
     int reported_count, returned_count; /* findings that were printed, and those that bg_attach_check has returned */
     uint64_t memory_checked_at;         /* bg__changes_count() at the last check */
     uint64_t blocks_checked_at;         /* bg__graph_table_block_moves() at the last check */
-    bg__block_uses *blocks;             /* blocks of allocators that its nodes use; NULL: not recorded */
+    struct bg__block_uses *blocks;      /* blocks of allocators that its nodes use; NULL: not recorded */
     bool blocks_recorded;
-    bg__kernel_modules *kernels; /* NULL: not recorded */
-    bool checked;                /* at least once */
-    bool stale;                  /* exec differs from source; CUDA has no call that reads exec */
-    bg__graph_values *values;    /* the written values of its nodes; NULL: none */
-    bool addresses_recorded;     /* the allocations behind its addresses are recorded */
-    bg__counted_exec *grown;     /* its entry in the growth check; NULL: none */
-    bg__graph_uses *stream_uses; /* memory and events that work outside of graphs may use, too */
-    bool stream_uses_recorded;
+    bool checked;    /* at least once */
+    bool stale;      /* exec differs from source; CUDA has no call that reads exec */
+    bool unreadable; /* at this launch: nothing may ask CUDA about its nodes */
+    bool nodes_read; /* the allocations behind its nodes' addresses are recorded, and BG__EXEC_NODES_READ was made */
+    void *states;    /* of the subscribers */
     /* Nodes that a launcher launches outside of the graph. */
     _Atomic size_t cut;              /* their number */
     _Atomic uint64_t split, outside; /* launches of the graph without them, and launches of these nodes */
@@ -92,8 +82,6 @@ bg__tracked_graph *bg__tracked_graph_acquire(CUgraphExec exec);
 void bg__tracked_graph_release(bg__tracked_graph *a);
 /* Marks the content of the executable graph as unknown: no tool checks or replaces its launches from now on. */
 void bg__tracked_graph_set_stale(bg__tracked_graph *a);
-/* Records, once, the memory that work outside of graphs may use, too; only where no tool replaces launches. */
-bg_status bg__tracked_graph_record_uses(bg__tracked_graph *a);
 /* Warns that the graph is listed or checked only in part. bg_last_error() has the reason. */
 void bg__tracked_graph_warn_partial(const bg__tracked_graph *a);
 

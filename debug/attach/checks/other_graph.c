@@ -1,5 +1,5 @@
-#include "other_graph.h"
-#include "graph_table.h"
+/* Nodes that the program adds with a dependency in another graph ("other-graph"). */
+#include "debug/attach/events/subscribers.h"
 
 #include <stdlib.h>
 
@@ -31,34 +31,34 @@ static long find_foreign_dependency(cudaGraph_t graph, const cudaGraphNode_t *de
     return foreign;
 }
 
-void bg__other_graph_check(const bg__driver_call *call, int count)
+static void check_dependencies(const bg__event *event)
 {
-    const cudaGraphNode_t *dependencies = bg__call_argument(call, 2);
-    cudaGraph_t graph = bg__call_argument(call, 1);
     long foreign = -1;
     char message[700], where[300] = "", text[80];
     const bg__stack *stack, *maker;
     const char *written;
 
-    if (call->result == CUDA_ERROR_INVALID_VALUE && graph != NULL && dependencies != NULL &&
-        bg__graph_table_is_checking())
-        foreign = find_foreign_dependency(graph, dependencies, call->arguments[count]);
+    if (event->result == CUDA_ERROR_INVALID_VALUE && event->source != NULL && event->dependencies != NULL)
+        foreign = find_foreign_dependency(event->source, event->dependencies, event->count);
     if (foreign < 0)
         return;
     stack = bg__stack_here();
-    maker = bg__node_maker(dependencies[foreign]);
+    maker = bg__node_maker(event->dependencies[foreign]);
     if (maker != NULL) {
         const bg_site site = bg__stack_site(maker);
         snprintf(where, sizeof where, ", made at %s%s%.0d", site.file != NULL ? site.file : "an unknown place",
                  site.line > 0 ? ":" : "", site.line);
     }
-    written = bg__function_api_name(call->hook->name, stack, text, sizeof text);
+    written = bg__function_api_name(bg__call_name(event->call), stack, text, sizeof text);
     snprintf(message, sizeof message,
              "%s returned %s and added no node: dependency %ld is a node of another graph%s, not of graph %p, to "
              "which the call adds the node",
-             written, cudaGetErrorName((cudaError_t)call->result), foreign, where, (void *)graph);
+             written, cudaGetErrorName((cudaError_t)event->result), foreign, where, (void *)event->source);
     bg__attach_report_once("other-graph", BG_FAULT, written, written, stack,
                            "add the node to the graph that has its dependencies; nodes of a graph that is no longer "
                            "captured cannot be dependencies in the graph that is captured now",
                            message);
 }
+
+const bg__subscriber bg__check_other_graph = {
+    .name = "dependencies", .when = BG__CHECK_EXECS, .on = {[BG__NODE_ADDED] = check_dependencies}};

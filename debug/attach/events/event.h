@@ -1,0 +1,142 @@
+/* What the program does, as events. Hooks make them of its driver calls; facts about the program, and checks, subscribe
+ * to them (checks/table.c). */
+#ifndef BG_ATTACH_EVENT_H
+#define BG_ATTACH_EVENT_H
+
+#include <cuda.h>
+
+#include "graph/debug_table.h"
+#include "graph/inspect.h"
+#include "debug/attach/shim/shim.h"
+#include "debug/attach/stacks/stacks.h"
+#include "debug/graph/nodes.h"
+#include "debug/report/report.h"
+
+/* Behind each kind: the members of bg__event that are set. Calls that fail make no event, unless `result` is listed. */
+typedef enum bg__event_kind {
+    /* executable graphs: exec; graph, with its lock, or NULL if it is not tracked */
+    BG__EXEC_MADE,       /* source, stack, bytes of device memory, flags of cuGraphInstantiate, nodes */
+    BG__EXEC_NODES_READ, /* nodes: after _MADE, and after changes before the next launch or look */
+    BG__EXEC_CHANGED,   /* source: updated from it; else node: was set, in graph->source; NULL: any. place: its index */
+    BG__EXEC_NAMED,     /* name; without the graph's lock */
+    BG__EXEC_LAUNCHING, /* stream */
+    BG__EXEC_LAUNCHED,  /* stream; not if a tool has launched it */
+    BG__EXEC_DESTROYING, /* without graph */
+    BG__EXEC_GONE,       /* no thread uses the graph any more; its state is freed behind this */
+    BG__EXECS_SETTLED,   /* executable graphs were made or changed, no lock is held. later: there may be more soon */
+    /* the program's own graphs */
+    BG__NODE_ADDED,       /* result, source, node, params of a kernel node or NULL, dependencies, count */
+    BG__NODE_READ,        /* node, params: of a kernel node */
+    BG__GRAPH_CLONED,     /* source, original */
+    BG__GRAPH_DESTROYING, /* source. later: the tools keep it */
+    /* captures */
+    BG__CAPTURE_BEGINNING,
+    BG__CAPTURE_BEGUN,  /* result, stream, mode */
+    BG__CAPTURE_ENDING, /* stream */
+    BG__CAPTURE_ENDED,  /* result, stream, source */
+    BG__NODE_CAPTURED,  /* stream, capture, node, stack */
+    BG__CALL_BEGUN,     /* any driver call while a capture is open */
+    BG__CALL_ENDED,     /* likewise; result */
+    /* calls that a host function must not make; before the call */
+    BG__CALL_CHECKED,
+    /* work outside of graphs and captures; name: of the driver function */
+    BG__WORK,         /* stream, name */
+    BG__ORDERED,      /* stream, name: an event was recorded, or a stream or the host has waited */
+    BG__WAITING,      /* the host begins to wait */
+    BG__WAITED,       /* stream, name, result */
+    BG__EVENT_MADE,   /* event */
+    BG__EVENT_GOING,  /* event */
+    BG__STREAM_GOING, /* stream */
+    BG__HOST_WAITED,  /* for all work */
+    /* memory: base, bytes */
+    BG__MEMORY_MADE,
+    BG__MEMORY_FREEING,   /* without bytes */
+    BG__MEMORY_FREED,     /* later: by a node of a capture. bytes 0: unknown */
+    BG__MEMORY_CHANGED,   /* belongs to another allocation now; bytes 0: any may */
+    BG__MODULE_UNLOADING, /* module, library: one of them */
+    BG__MODULE_UNLOADED,  /* result */
+    BG__END,              /* of the process */
+    BG__EVENT_KINDS
+} bg__event_kind;
+
+typedef struct bg__tracked_graph bg__tracked_graph;
+
+typedef struct bg__event {
+    bg__event_kind kind;
+    CUresult result;
+    bg__tracked_graph *graph;
+    CUgraphExec exec;
+    cudaGraph_t source, original;
+    cudaGraphNode_t node;
+    long place;
+    const CUDA_KERNEL_NODE_PARAMS *params;
+    const cudaGraphNode_t *dependencies;
+    size_t count;
+    const bg__nodes *nodes;
+    const char *name;
+    CUstream stream;
+    CUevent event;
+    CUmodule module;
+    CUlibrary library;
+    CUstreamCaptureMode mode;
+    uint64_t capture;
+    uintptr_t base;
+    size_t bytes;
+    uint64_t flags;
+    bool later;
+    const bg__driver_call *call; /* NULL: there is none */
+    const bg__stack *stack;
+    void *state; /* of the subscriber, for graph; NULL: there is no graph. Set by bg__event_dispatch */
+} bg__event;
+
+/* What a check looks at, before a launch or when the program asks. */
+typedef struct bg__look {
+    const bg__tracked_graph *graph;
+    const bg__nodes *nodes;
+    const void *frame; /* of the tools: functions below it have returned */
+    bg_report *report; /* gets the findings */
+} bg__look;
+
+/* A fact about the program that is kept up to date, or a check. */
+typedef struct bg__subscriber {
+    const char *name;
+    unsigned when;            /* only if BG_CHECK has one of these BG__CHECK_ bits; 0: always */
+    unsigned node_types;      /* bits 1 << cudaGraphNodeType: only graphs with such nodes are MADE for it; 0: all */
+    size_t state_bytes;       /* of each graph; starts zeroed */
+    bg_status (*begin)(void); /* called once, before any event; NULL: nothing to do */
+    /* Whether nothing may ask CUDA about the nodes of the graph. Comes before all else at a launch. */
+    bool (*forbids)(const void *state, bg_report *report);
+    /* Called if memory that the graph may use has changed, and when the program asks. */
+    bg_status (*look)(const bg__look *look);
+    void (*on[BG__EVENT_KINDS])(const bg__event *event);
+} bg__subscriber;
+
+enum { BG__CHECK_EXECS = BG__CHECK_REPLAY | BG__CHECK_INPUTS }; /* bits that ask for checks of executable graphs */
+
+extern const bg__attach_shim *bg__shim;
+/* The driver's name of the function that is called. */
+const char *bg__call_name(const bg__driver_call *call);
+
+/* Sets the shim and the subscribers, in the order in which they get events; the last one is NULL. Errors: those of
+ * bg__subscriber.begin; INVALID_ARGUMENT (BG_CHECK). */
+bg_status bg__events_begin(const bg__attach_shim *shim, const bg__subscriber *const *subscribers);
+/* Whether BG_CHECK asks for checks of executable graphs. */
+bool bg__events_are_checked(void);
+/* Whether anyone subscribes to the events. */
+bool bg__event_is_wanted(bg__event_kind kind);
+/* A tool launches graphs in the program's place: the order of the program's own launches is not known. */
+void bg__events_set_replaced(void);
+bool bg__events_are_replaced(void);
+/* Whether the program has made an executable graph. */
+bool bg__events_have_graphs(void);
+
+/* Calls the subscribers of event->kind. It takes no lock. */
+void bg__event_dispatch(bg__event *event);
+#define BG__DISPATCH(...) bg__event_dispatch(&(bg__event){.kind = __VA_ARGS__}) /* the kind, then members by name */
+/* As bg__subscriber.forbids and look, of all subscribers. */
+bool bg__subscribers_forbid(const bg__tracked_graph *graph, bg_report *report);
+bg_status bg__subscribers_look(bg__tracked_graph *graph, const void *frame, bg_report *report);
+/* The state of all subscribers for one graph. The caller frees it. NULL: out of host memory. */
+void *bg__subscribers_create_state(void);
+
+#endif

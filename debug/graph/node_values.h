@@ -1,0 +1,60 @@
+/* The values that a node runs with: all that CUDA reads back of it. */
+#ifndef BG_DEBUG_NODE_VALUES_H
+#define BG_DEBUG_NODE_VALUES_H
+
+#include "nodes.h"
+
+/* Attributes of a kernel node's launch, which are not among its parameters. */
+typedef struct bg__launch_attributes {
+    unsigned cluster[3];  /* 1 in each direction: the launch has no clusters */
+    unsigned cooperative; /* 1: the blocks run together */
+    int priority;
+    unsigned domain; /* memory synchronization domain */
+} bg__launch_attributes;
+/* *known: CUDA reports these attributes. Errors: CUDA. */
+bg_status bg__launch_attributes_read(cudaGraphNode_t node, bg__launch_attributes *attributes, bool *known);
+
+/* A value. */
+typedef struct bg__node_value {
+    const char *name;  /* "gridDim.x", "the node's source"; NULL: a parameter of the kernel */
+    const void *value; /* belongs to the node or to its bg__node_values */
+    size_t bytes;      /* 0: the node has no such value, or CUDA does not report it */
+    enum {
+        BG__VALUE_NUMBER,
+        BG__VALUE_ADDRESS,
+        BG__VALUE_EVENT,
+        BG__VALUE_PARAMETER, /* of a kernel: may contain addresses and padding */
+        BG__VALUE_SCHEDULING /* decides when the node runs, not what it computes */
+    } kind;
+    int index;     /* of a parameter among the kernel's parameters */
+    size_t offset; /* likewise, in bytes */
+} bg__node_value;
+
+/* All values of a node, but for the parameters of its kernel. */
+typedef struct bg__node_values {
+    const bg__node *node; /* must outlive it */
+    int count;
+    bg__node_value list[16];
+    uint64_t words[16]; /* values that the node does not contain in this form */
+} bg__node_values;
+/* Errors: CUDA. */
+bg_status bg__node_values_read(const bg__node *node, bg__node_values *values);
+
+/* Reads the index-th value; the parameters of a kernel are the last ones. Nodes of one type have the same values in the
+ * same order. Returns false if there is none. */
+bool bg__node_values_get(const bg__node_values *values, int index, bg__node_value *value);
+
+/* Whether the node is a kernel of NCCL, which gives each captured collective memory and numbers of its own: its
+ * parameters differ in every capture. */
+bool bg__node_is_collective(const bg__node *node);
+
+/* Sums over all edges, so that their order does not matter: of the nodes at both ends, and of these and the edge data
+ * (ports, types). */
+typedef struct bg__edge_hashes {
+    uint64_t ends, kinds;
+} bg__edge_hashes;
+/* Adds the edges of a segment's graph, and of the child graphs in it. nodes: all nodes of the graph. Errors:
+ * OUT_OF_MEMORY, CUDA. */
+bg_status bg__edge_hashes_add(bg__edge_hashes *hashes, const bg__nodes *nodes, cudaGraph_t graph, int segment);
+
+#endif
