@@ -4,16 +4,15 @@
  *     ...
  *     bg_eager(stream, "sample", sample, model);
  *
- * In everything else it is an op like those of breakgraph/op.h: its calls are sample#0, sample#1, ...; patterns of
+ * Otherwise it is an op like those of breakgraph/op.h: its calls are sample#0, sample#1, ...; patterns of
  * BG_EAGER_OPS, debug modes, tools and reports treat it as a BG_EAGER_OP. But the tools do not see which memory such a
  * function reads and writes: they do not compare it, and those that run a pass again (BG_SHADOW) do not restore it
- * unless options.state names it. Declare an op, or use bg_region with operands, where they should.
- * breakgraph/breakgraph.hpp is built on this header.
- * Names: 1 to 128 letters, digits and '_'. The first call with a name registers an op of that name until the process
- * ends, so give all passes the same few names. All calls with one name must agree in whether they are eager, and in
- * number and roles of their operands; a call that differs from the first one, or that has the name of an op with a
- * macro, is an error.
- * Threads: calls may come from any thread. */
+ * unless options.state names it. If the tools should compare or restore that memory, declare an op, or use bg_region
+ * with operands. breakgraph/breakgraph.hpp is built on this header. Names: 1 to 128 letters, digits and '_'. The first
+ * call with a name registers an op of that name until the process ends, so give all passes the same few names. All
+ * calls with one name must agree in whether they are eager, and in number and roles of their operands; a call that
+ * differs from the first one, or that has the name of an op with a macro, is an error. Threads: calls may come from any
+ * thread. */
 #ifndef BREAKGRAPH_EAGER_H
 #define BREAKGRAPH_EAGER_H
 

@@ -96,8 +96,7 @@ const bg__variable bg__variables[] = {
     {"BG_ATTACH_RUN", "attach", BG__FORM_CHOICE, "1|2", .fallback = "1",
      .text = "which of its two values breakgraph.vary returns; check --attach --what=recapture sets it"},
     {"BG_ATTACH_ORDERS", "attach", BG__FORM_INTEGER, "N", 0, 1000, .fallback = "0",
-     .text =
-         "with BG_CHECK=orders: orders that are compared: one more than branches, then seeds 1, 2, ...; 0: two seeds"},
+     .text = "with BG_CHECK=orders: how many orders to compare; 0: one for each branch, and two random ones"},
     {"BG_ATTACH_PROBE", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "", .allowed = "nodes as in BG_ATTACH_BREAK",
      .text = "with --attach: count NaN in what these nodes write, within the graph (run --probe)"},
     {"BG_ATTACH_SHADOW", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",

@@ -131,8 +131,8 @@ static void record_last_use(const bg_graph *graph)
         call = "cudaEventRecord", error = bg__last_use_record_event(use, use->stream);
     bg__clear_cuda_error(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("%s: %s failed with %s; if the stream of its last replay is destroyed before the pool is used "
-                 "again, that use does not wait for it",
+        bg__warn("%s: %s failed with %s; keep the stream of the graph's last replay until the pool is used again, or "
+                 "that use may begin before the replay has ended",
                  graph->name, call, cudaGetErrorName(error));
 }
 

@@ -59,7 +59,7 @@ static void report_growth(const site *s)
              s->alive, s->bytes, s->late);
     bg__attach_report_once(
         "growth", BG_WARNING, call, call, s->made,
-        "destroy graphs that are no longer launched (cudaGraphExecDestroy), or keep only so many of them", message);
+        "destroy graphs that are no longer launched (cudaGraphExecDestroy), or limit how many are kept", message);
 }
 
 static void count_exec(const bg__event *event)

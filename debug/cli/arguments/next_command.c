@@ -6,8 +6,8 @@
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/shell_line.h"
 
-/* Whether the next command gets this flag: one that every command with a program has, and no -e of a variable that the
- * next command sets itself. */
+/* Whether the next command gets this flag. It does if all commands that start a program accept the flag. A -e is left
+ * out if the next command sets its variable itself. */
 static bool is_kept_flag(const cli_given_flag *given, const char *command)
 {
     static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG=", "BG_SHADOW="};

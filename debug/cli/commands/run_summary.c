@@ -184,9 +184,9 @@ static int count_unexplained(const cli_gathered *g)
     return count;
 }
 
-/* A finding on a race names the missing wait: only other races are left to be found. If only outputs differ, the calls
- * are compared. If a call differs, or something outside of calls, the checks say why: they look at work outside ops,
- * too. Other findings say what to do. */
+/* Chooses the next command. After a race, whose finding names the missing wait: one that looks for further races. If
+ * only outputs differ: one that compares the calls. If a call differs, or something outside of calls: `check`, which
+ * finds the cause, and also looks at work outside ops. Other findings need none, since they say what to do. */
 static void print_next_of_findings(const summary *t)
 {
     const cli_gathered *g = t->gathered;

@@ -17,7 +17,7 @@
     "that, "                                                                                                           \
     "all is well"
 #define VALUE_ADVICE                                                                                                   \
-    "keep the value in device memory that the kernel reads (in PyTorch: a tensor, not a number of Python), or set "    \
+    "keep the value in device memory that the kernel reads (in PyTorch: a tensor, not a Python number), or set "       \
     "the node's parameters before each launch; if the program has a graph for each value, nothing is wrong"
 #define POINTER_ADVICE                                                                                                 \
     "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"

@@ -283,8 +283,8 @@ static void print_recommendation(const cJSON *rows, const cJSON *row, const cJSO
     const cJSON *recommended = find_marked(list, "recommended"), *now = find_marked(list, "now");
 
     if (recommended == NULL) {
-        fputs("    none is recommended: the one in use runs more batches by a graph than the longest, or pads them "
-              "less\n",
+        fputs("    none is recommended: the schedule in use runs more batches by a graph than any of these, or pads "
+              "fewer rows\n",
               out);
         return;
     }

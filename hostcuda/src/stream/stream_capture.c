@@ -360,7 +360,8 @@ cudaError_t hc_capture_get_info(cudaStream_t handle, const struct hc_capture_inf
     return cudaSuccess;
 }
 
-/* What came before stays joined. Marks are used instead of a list, since a program may do this for each node. */
+/* The program replaces the dependencies of the origin; the nodes of the old frontier still count as joined. They are
+ * marked and not listed, since a list would grow if a program does this after each node. */
 static void mark_frontier_left(cudaStream_t origin)
 {
     for (size_t i = 0; i < origin->frontier.count; i++)

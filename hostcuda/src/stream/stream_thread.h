@@ -13,8 +13,8 @@ struct hc_own_thread {
 /* Starts the thread. Needs the lock. Returns false if the thread is over, or cannot be created. The program's signals
  * do not reach the thread. */
 bool hc_own_thread_start(struct hc_own_thread *own, void *(*run)(void *unused));
-/* Ends the thread: it waits on the condition, and returns when `over` is set. Needs the lock, which is released
- * meanwhile. */
+/* Sets `over`, signals the condition and joins the thread, whose `run` waits on the condition and returns once `over`
+ * is set. Needs the lock, which is released during the join. */
 void hc_own_thread_stop(struct hc_own_thread *own, pthread_cond_t *condition);
 
 #endif

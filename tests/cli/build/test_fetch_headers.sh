@@ -27,7 +27,14 @@ make_path()     # folder, programs
     for program in bash sh env id gzip sha256sum sed grep awk head tail stat cut tr sort mktemp mkdir mv rm ln find cat dirname basename wc sleep xargs date cp "${@:2}"; do
         ln -sf "$(command -v "$program")" "$1/$program"
     done
-    printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "'$PATH'" "$CC" >"$1/cc"
+    # tools/fetch-headers compiles one program, each time in the same way: the first time here, then it gets a copy.
+    cat >"$1/cc" <<EOF
+#!/bin/sh
+PATH='$PATH'
+case "\$*" in "-std=c11 -D_GNU_SOURCE -O1 -o "*zip_parts.c) ;; *) exec $CC "\$@" ;; esac
+[ -e '$work/zip_parts' ] || $CC -std=c11 -D_GNU_SOURCE -O1 -o '$work/zip_parts' "\$6" || exit
+exec cp '$work/zip_parts' "\$5"
+EOF
     chmod +x "$1/cc"
 }
 downloaders=

@@ -94,7 +94,7 @@ sizes=$(seq -s, 1 600)
 printf '{"breakgraph": "0", "report_version": 2, "tool": "runner", "graph": "g", "findings": [], "runners": [{"name": "runner#0", "sizes": [%s],
 "mode": "piecewise", "max_tokens": 600, "batches": 600, "families": [{"query_len": 0, "mode": "piecewise", "batches": [%s]}]}]}' \
     "$sizes" "$(seq -s, 1 600 | sed -E 's/[0-9]+/[&,1,0]/g')" >"$work/long.json"
-expect long 0 'none is recommended: the one in use runs more batches by a graph than the longest, or pads them less$' \
+expect long 0 'none is recommended: the schedule in use runs more batches by a graph than any of these, or pads fewer rows$' \
     "$command" report "$work/long.json"
 grep -q '^export\|\*' "$work/log" && fail long-none "one is recommended" || pass long-none
 
