@@ -60,15 +60,10 @@ static void sort_layout_edges(bg__layout *l)
 
 bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
 {
-    size_t count = 0;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    BG__TRY(BG__ALLOCATE(l->nodes, count, "nodes"));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
-    l->count = count;
-    BG__TRY(bg__edges_list(&l->list, graph, l->nodes, count));
+    BG__TRY(bg__graph_list_nodes(graph, &l->nodes, &l->count));
+    BG__TRY(bg__edges_list(&l->list, graph, l->nodes, l->count));
     l->edges = l->list.count;
     BG__TRY(allocate_layout(l));
     for (size_t i = 0; i < l->count; i++)

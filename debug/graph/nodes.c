@@ -247,10 +247,7 @@ static bg_status read_graph_nodes(node_reader *w, cudaGraph_t graph, long parent
     cudaGraphNode_t *list = NULL;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    BG__TRY(BG__ALLOCATE(list, count, "nodes"));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
+    BG__TRY(bg__graph_list_nodes(graph, &list, &count));
     for (size_t i = 0; i < count; i++) {
         bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));

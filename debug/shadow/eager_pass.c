@@ -60,10 +60,7 @@ static bg_status segment_waits_for_event(const bg__segment *segment, bool *waits
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
-    BG__TRY(BG__ALLOCATE(nodes, count, "nodes"));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, nodes, &count));
+    BG__TRY(bg__graph_list_nodes(segment->graph, &nodes, &count));
     for (size_t i = 0; i < count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));

@@ -119,14 +119,9 @@ static bg_status check_captured_nodes(bg__proof *p, cudaGraph_t graph, bool op)
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    BG__TRY(bg__graph_list_nodes(graph, &nodes, &count));
     if (op && count == 0)
         bg__proof_outcome_set(p->finding, BG_FUSION_DIFFERS, "its body queues no work on its stream");
-    nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
-    if (nodes == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
     for (size_t i = 0; i < count && bg__proof_is_open(p); i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));

@@ -339,13 +339,10 @@ static bg_status record_origins(splice *s)
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
-    list = calloc(count + 1, sizeof(cudaGraphNode_t));
+    BG__TRY(bg__graph_list_nodes(segment->graph, &list, &count));
     segment->origins = calloc(count + 1, sizeof *segment->origins);
-    if (list == NULL || segment->origins == NULL)
+    if (segment->origins == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, list, &count));
     if (s->made_count > 0)
         qsort(s->made, s->made_count, sizeof *s->made, compare_op_nodes);
     for (size_t i = 0; i < count; i++)

@@ -2,6 +2,22 @@
 
 #include <stdlib.h>
 
+bg_status bg__graph_list_nodes(cudaGraph_t graph, cudaGraphNode_t **list, size_t *count)
+{
+    bg_status status = BG_OK;
+
+    *list = NULL;
+    *count = 0;
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, count));
+    *list = calloc(*count + 1, sizeof(cudaGraphNode_t));
+    if (*list == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", *count);
+    if (*count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, *list, count));
+done:
+    return status;
+}
+
 static bg_status resize_edges(bg__edges *edges, size_t capacity)
 {
     size_t from = 0, to = 0, data = 0;

@@ -129,7 +129,11 @@ bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__w
 /* Queues on stream the copies that the node would do now. */
 bg_status bg__writeback_run(const bg__writeback_view *writeback, cudaStream_t stream);
 
-/* ---- the edges between the nodes of a graph (edges.c) ---------------------------------------------------------- */
+/* ---- the nodes of a graph, and the edges between them (edges.c) ------------------------------------------------- */
+
+/* Lists the nodes in the order of cudaGraphGetNodes. The caller frees *list also after a failure. Errors:
+ * OUT_OF_MEMORY, CUDA. */
+bg_status bg__graph_list_nodes(cudaGraph_t graph, cudaGraphNode_t **list, size_t *count);
 
 /* Starts zeroed; the arrays are reused if edges are listed again. */
 typedef struct bg__edges {

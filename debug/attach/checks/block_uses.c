@@ -206,15 +206,10 @@ bg_status bg__block_uses_reset(cudaGraph_t source, bg__block_uses **given)
     bg__block_capture_release(uses->capture);
     uses->capture = bg__block_capture_acquire(source);
     bg__blocks_unlock();
-    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
-    nodes = calloc(count + 1, sizeof *nodes);
+    BG__TRY(bg__graph_list_nodes(source, &nodes, &count));
     uses->made = calloc(count + 1, sizeof *uses->made);
-    if (nodes == NULL || uses->made == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-        goto done;
-    }
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
+    if (uses->made == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
     for (size_t i = 0; i < count; i++)
         uses->made[i] = bg__node_creation_time(nodes[i]);
     uses->nodes = count;

@@ -13,7 +13,6 @@
 #include "debug/attach/stacks/symbols.h"
 #include "debug/graph/nodes.h"
 #include "debug/files/json.h"
-#include "debug/memory/allocate.h"
 
 /* A launch may still be running when its executable graph is destroyed. So wrappers live as long as the process, and
  * their number is limited. */
@@ -115,11 +114,8 @@ bg_status bg__host_functions_wrap(CUgraphExec exec, cudaGraph_t source, const bg
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
     bg__running_create_file();
-    BG__TRY(BG__ALLOCATE(originals, count, "nodes"));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
+    BG__TRY(bg__graph_list_nodes(source, &originals, &count));
     for (size_t i = 0; i < nodes->count; i++) {
         const bg__node *node = &nodes->node[i];
         if (node->type == cudaGraphNodeTypeHost && node->parent < 0 && node->place < count && node->call != NULL &&

@@ -7,26 +7,21 @@
 #include "debug/attach/report/process_findings.h"
 #include "debug/attach/stacks/function_names.h"
 
-/* Returns the index of the first dependency that is not a node of graph, or -1 if there is none or CUDA reports an
- * error. */
+/* Returns the index of the first dependency that is not a node of graph, or -1 if there is none or the nodes cannot
+ * be listed. */
 static long find_foreign_dependency(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaGraphNode_t *nodes = NULL;
     long foreign = -1;
-    size_t own = 0;
-    cudaError_t error = cudaGraphGetNodes(graph, NULL, &own);
+    size_t own;
+    const bool listed = bg__graph_list_nodes(graph, &nodes, &own) == BG_OK;
 
-    if (error == cudaSuccess)
-        nodes = calloc(own + 1, sizeof *nodes);
-    if (nodes != NULL && own > 0)
-        error = cudaGraphGetNodes(graph, nodes, &own);
-    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && foreign < 0; i++) {
+    for (size_t i = 0; listed && i < count && foreign < 0; i++) {
         size_t at = 0;
         while (at < own && nodes[at] != dependencies[i])
             at++;
         foreign = at == own ? (long)i : -1;
     }
-    bg__clear_cuda_error(error);
     free(nodes);
     return foreign;
 }

@@ -475,20 +475,15 @@ void bg__tracked_graph_set_stale(bg__tracked_graph *a)
     a->stale = true;
 }
 
-/* Returns the index of node in cudaGraphGetNodes, or -1 if it is not in graph or CUDA reports an error. */
+/* Returns the index of node in cudaGraphGetNodes, or -1 if it is not in graph or the nodes cannot be listed. */
 static long find_node_index(cudaGraph_t graph, cudaGraphNode_t node)
 {
     cudaGraphNode_t *nodes = NULL;
     long found = -1;
-    size_t count = 0;
-    cudaError_t error = cudaGraphGetNodes(graph, NULL, &count);
+    size_t count;
+    const bool listed = bg__graph_list_nodes(graph, &nodes, &count) == BG_OK;
 
-    if (error == cudaSuccess)
-        nodes = calloc(count + 1, sizeof *nodes);
-    if (nodes != NULL && count > 0)
-        error = cudaGraphGetNodes(graph, nodes, &count);
-    bg__clear_cuda_error(error);
-    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && found < 0; i++)
+    for (size_t i = 0; listed && i < count && found < 0; i++)
         found = nodes[i] == node ? (long)i : -1;
     free(nodes);
     return found;

@@ -168,26 +168,13 @@ static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t
 }
 
 /* The caller frees *nodes, also after a failure. */
-static bg_status list_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes, size_t *count)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, count));
-    *nodes = calloc(*count + 1, sizeof **nodes);
-    if (*nodes == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", *count);
-    if (*count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, *nodes, count));
-done:
-    return status;
-}
-
 /* Nodes of a clone have the order of the original's nodes (docs/records/capture-rules.md). */
 void bg__nodes_copy_makers(cudaGraph_t copy, cudaGraph_t original)
 {
     cudaGraphNode_t *from = NULL, *to = NULL;
     size_t count = 0, same = 0;
 
-    if (list_nodes(original, &from, &same) == BG_OK && list_nodes(copy, &to, &count) == BG_OK)
+    if (bg__graph_list_nodes(original, &from, &same) == BG_OK && bg__graph_list_nodes(copy, &to, &count) == BG_OK)
         for (size_t i = 0; i < count && i < same; i++)
             record_maker(to[i], 0, bg__node_maker(from[i]));
     free(from);
@@ -199,7 +186,7 @@ void bg__nodes_forget_makers(cudaGraph_t graph)
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
 
-    if (list_nodes(graph, &nodes, &count) != BG_OK)
+    if (bg__graph_list_nodes(graph, &nodes, &count) != BG_OK)
         count = 0;
     pthread_mutex_lock(&known.lock);
     for (size_t i = 0; i < count; i++) {
@@ -251,7 +238,7 @@ bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
     bg_status status;
 
     bg__wrapped_clear_calls(graph);
-    BG__TRY(list_nodes(source, &originals, &count));
+    BG__TRY(bg__graph_list_nodes(source, &originals, &count));
     BG__TRY(bg__nodes_read(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].parent < 0 && nodes.node[i].place < count)

@@ -10,7 +10,6 @@
 #include "debug/attach/events/tracked_graph.h"
 #include "debug/attach/events/subscribers.h"
 #include "debug/graph/node_values.h"
-#include "debug/memory/allocate.h"
 #include "debug/report/report.h"
 
 enum { READS_KEPT = 256 }; /* number of parameter reads that are kept */
@@ -143,10 +142,7 @@ static void check_copies(const bg__event *event)
 
     if (!atomic_load(&nodes.used))
         return;
-    BG__TRY_CUDA(cudaGraphGetNodes(event->source, NULL, &count));
-    BG__TRY(BG__ALLOCATE(list, count, "nodes"));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(event->source, list, &count));
+    BG__TRY(bg__graph_list_nodes(event->source, &list, &count));
     for (size_t i = 0; i < count; i++)
         if (is_attribute_lost(list[i], &wanted))
             report_lost_attribute(find_node_at(event->nodes, i), &wanted, graph->report);
