@@ -108,9 +108,10 @@ static inline bg_status status_from_cuda(cudaError_t error, const char *call)
     return bg__fail_cuda(error, call);
 }
 
-/* The handle of the per-thread default stream means another stream in another thread, so the next replay cannot be
- * ordered by the handle: record an event. After a failure, too, since work may be queued. */
-static bg_status record_per_thread_use(const bg_graph *graph, bg_status status)
+/* Records an event now, so that the next replay need not use the stream: the handle of the per-thread default stream
+ * means another stream in another thread, and under --attach the program may be capturing on the stream by then. After
+ * a failure, too, since work may be queued. */
+static bg_status record_use_now(const bg_graph *graph, bg_status status)
 {
     cudaError_t error = bg__last_use_record_event(graph->use, graph->use->stream);
     if (status == BG_OK)
@@ -339,6 +340,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     end = step + graph->step_count;
     if (__builtin_expect(graph->diverted, 0)) {
         status = replay_diverted(graph, stream);
+        if (stream != cudaStreamPerThread)
+            status = record_use_now(graph, status);
         step = end;
     }
     for (; step < end; step++) {
@@ -350,7 +353,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
         }
     }
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
-        status = record_per_thread_use(graph, status);
+        status = record_use_now(graph, status);
     count_replay(graph, status);
     bg__last_use_release(use);
     return status;
@@ -386,7 +389,7 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
 {
     bg__watch_ranks_leave(graph);
     if (stream == cudaStreamPerThread)
-        status = record_per_thread_use(graph, status);
+        status = record_use_now(graph, status);
     if (!bg__thread_self()->in_tool)
         count_replay(graph, status);
     bg__last_use_release(graph->use);

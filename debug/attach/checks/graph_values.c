@@ -332,11 +332,11 @@ static void write_graph(const bg__event *event)
         (event->stack != NULL && !add_site(line, bg__stack_site(event->stack)))) {
         cJSON_Delete(line);
         line = NULL;
-    } else if (add_node_rows(graph, event->nodes, event->graph->source, line) != BG_OK) {
+    } else if (event->nodes == NULL || add_node_rows(graph, event->nodes, event->graph->source, line) != BG_OK) {
         bg__warn("--attach: the values of %s are not compared: %s", bg__graph_name(graph), bg_last_error());
     }
     write_line_locked(line);
-    *values = create_values(event->nodes->count);
+    *values = create_values(event->nodes != NULL ? event->nodes->count : 0);
     if (*values != NULL)
         (*values)->number = out.graphs;
     out.graphs++;

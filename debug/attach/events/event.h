@@ -1,5 +1,5 @@
 /* What the program does, as events. Hooks make them of its driver calls; facts about the program, and checks, subscribe
- * to them (checks/table.c). */
+ * to them (attach_subscribers.c). */
 #ifndef BG_ATTACH_EVENT_H
 #define BG_ATTACH_EVENT_H
 
@@ -15,14 +15,17 @@
 /* Behind each kind: the members of bg__event that are set. Calls that fail make no event, unless `result` is listed. */
 typedef enum bg__event_kind {
     /* executable graphs: exec; graph, with its lock, or NULL if it is not tracked */
-    BG__EXEC_MADE,       /* source, stack, bytes of device memory, flags of cuGraphInstantiate, nodes */
-    BG__EXEC_NODES_READ, /* nodes: after _MADE, and after changes before the next launch or look */
-    BG__EXEC_CHANGED,   /* source: updated from it; else node: was set, in graph->source; NULL: any. place: its index */
-    BG__EXEC_NAMED,     /* name; without the graph's lock */
-    BG__EXEC_LAUNCHING, /* stream */
-    BG__EXEC_LAUNCHED,  /* stream; not if a tool has launched it */
+    BG__EXEC_MADE, /* source, stack, bytes of device memory, flags of cuGraphInstantiate, nodes; NULL: unreadable */
+    BG__EXEC_NODES_READ, /* nodes: after _MADE; if BG__CHECK_EXECS, also after changes, before the next launch or look
+                          */
+    BG__EXEC_CHANGED,    /* source: updated from it; else node: was set, in graph->source; NULL: any. place: its index.
+                          * Calls of the nodes end with an update: copy what is kept of them */
+    BG__EXEC_NAMED,      /* name; without the graph's lock */
+    BG__EXEC_LAUNCHING,  /* stream */
+    BG__EXEC_LAUNCHED,   /* stream; not if a tool has launched it */
     BG__EXEC_DESTROYING, /* without graph */
-    BG__EXEC_GONE,       /* no thread uses the graph any more; its state is freed behind this */
+    BG__EXEC_GONE,       /* no thread uses the graph any more. Its report is published and its state freed behind this;
+                          * do not ask CUDA about its nodes */
     BG__EXECS_SETTLED,   /* executable graphs were made or changed, no lock is held. later: there may be more soon */
     /* the program's own graphs */
     BG__NODE_ADDED,       /* result, source, node, params of a kernel node or NULL, dependencies, count */

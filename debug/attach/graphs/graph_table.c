@@ -187,6 +187,8 @@ static void free_tracked_graph(bg__tracked_graph *a)
     bg__in_place_free(a);
     bg__block_uses_free(a->blocks);
     BG__DISPATCH(BG__EXEC_GONE, .graph = a, .exec = a->exec);
+    if (a->report != NULL)
+        bg__report_publish_new(a->report, &a->reported_count);
     free(a->states);
     bg__report_queue(a->report, a->returned_count);
     pthread_mutex_lock(&book.lock);

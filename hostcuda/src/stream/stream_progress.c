@@ -98,6 +98,12 @@ static void reset_in_child(void)
     hc_unlock();
 }
 
+/* Before any thread of the program makes a call: one that forks meanwhile would not run handlers that are new. */
+__attribute__((constructor)) static void register_fork_handlers(void)
+{
+    (void)pthread_atfork(hc_lock, hc_unlock, reset_in_child); /* no memory: a child may hang */
+}
+
 /* Nothing may run while the program's own objects are destroyed. */
 static void end_progress(void)
 {
@@ -122,8 +128,7 @@ void hc_progress_start_if_queued(void)
         return;
     if (!registered) {
         registered = true;
-        (void)pthread_atfork(hc_lock, hc_unlock, reset_in_child); /* no memory: a child that makes calls may hang */
-        (void)atexit(end_progress);                               /* else the destructor, a little later */
+        (void)atexit(end_progress); /* else the destructor, a little later */
     }
     (void)hc_own_thread_start(&progress_thread, run_progress); /* else work waits for calls */
 }
