@@ -1,20 +1,25 @@
 /* Reads BG_HANG, and manages rows in the file of running_file.h. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "debug/report/running_file.h"
 #include "hang.h"
 #include "hang_copies.h"
 
-static bool hangs_wanted;
+static atomic_bool hangs_wanted; /* several threads read the environment */
 
 bg_status bg__hangs_read_environment(void)
 {
-    return bg__env_flag("BG_HANG", &hangs_wanted);
+    bool wanted = false;
+    bg_status status = bg__env_flag("BG_HANG", &wanted);
+
+    atomic_store(&hangs_wanted, wanted);
+    return status;
 }
 
 bool bg__hangs_wanted(void)
 {
-    return hangs_wanted;
+    return atomic_load(&hangs_wanted);
 }
 
 void bg__hang_remove_row(int *place)

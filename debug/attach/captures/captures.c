@@ -335,14 +335,6 @@ static void begin_call(const bg__event *event)
     remove_destroyed_streams(bg__call_name(event->call), bg__call_argument(event->call, 0));
 }
 
-static CUstream stream_of(const bg__driver_call *call, const char *function)
-{
-    size_t bytes = strlen(function);
-    bool per_thread = bytes > 5 && strcmp(function + bytes - 5, "_ptsz") == 0;
-    CUstream stream = bg__call_argument(call, 0);
-    return per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
-}
-
 /* If several threads make calls, the culprit is the one that a rule forbids, and not one that merely fails. */
 static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
 {
@@ -352,7 +344,7 @@ static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
         return;
     culprit.thread = bg__thread_info_here();
     culprit.stack = bg__stack_here();
-    if (bg__culprit_explain(c, &culprit, is_member(c, stream_of(call, culprit.function))) ||
+    if (bg__culprit_explain(c, &culprit, is_member(c, bg__call_stream(call, bg__call_argument(call, 0)))) ||
         atomic_load(&open_captures.inside) == 1) {
         bg__culprit_report(c, &culprit);
         c->reported = true;

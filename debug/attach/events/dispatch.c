@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SUBSCRIBERS_MAX = 32 };
@@ -57,6 +58,13 @@ done:
 const char *bg__call_name(const bg__driver_call *call)
 {
     return bg__shim->name(call->name);
+}
+
+CUstream bg__call_stream(const bg__driver_call *call, CUstream stream)
+{
+    const char *name = bg__call_name(call), *end = strrchr(name, '_');
+    const bool per_thread = end != NULL && (strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0);
+    return stream == NULL && per_thread ? CU_STREAM_PER_THREAD : stream;
 }
 
 bool bg__events_are_checked(void)

@@ -119,6 +119,8 @@ enum { BG__CHECK_EXECS = BG__CHECK_REPLAY | BG__CHECK_INPUTS }; /* bits that ask
 extern const bg__attach_shim *bg__shim;
 /* The driver's name of the function that is called. */
 const char *bg__call_name(const bg__driver_call *call);
+/* The stream that is meant by an argument of the call: NULL is the per-thread default stream in some functions. */
+CUstream bg__call_stream(const bg__driver_call *call, CUstream stream);
 
 /* Sets the shim and the subscribers, in the order in which they get events; the last one is NULL. Errors: those of
  * bg__subscriber.begin; INVALID_ARGUMENT (BG_CHECK). */

@@ -8,13 +8,6 @@
 #include "debug/attach/captures/captures.h"
 #include "debug/attach/events/event.h"
 
-CUstream bg__call_stream(const bg__driver_call *call, CUstream stream)
-{
-    const char *name = bg__call_name(call), *end = strrchr(name, '_');
-    const bool per_thread = end != NULL && (strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0);
-    return stream == NULL && per_thread ? CU_STREAM_PER_THREAD : stream;
-}
-
 /* The stream is the first argument. */
 static CUstream stream_of(const bg__driver_call *call)
 {

@@ -6,8 +6,6 @@
 
 #include "debug/attach/events/event.h"
 
-/* The stream that the call means by its argument: NULL is the per-thread default stream in some functions. */
-CUstream bg__call_stream(const bg__driver_call *call, CUstream stream);
 /* Whether a launch into stream makes a node. */
 bool bg__stream_is_captured(CUstream stream);
 /* The calling thread has launched into stream: if it is captured, records the stack for the new node. */
