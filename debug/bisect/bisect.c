@@ -166,8 +166,8 @@ static bg_status search_inside(bg__bisection *b, size_t at, size_t *culprits, si
     return status;
 }
 
-/* For passes in which some calls cannot run eagerly, so that prefixes with these calls fail: tries each call alone,
- * then together all calls that do not fail. *helps: the verdict with the culprits that were found. */
+/* For passes in which some calls cannot run eagerly: every prefix that contains such a call fails. Tries each call
+ * alone, then tries together all calls that did not fail. *helps: the verdict with the culprits that were found. */
 static bg_status search_possible(bg__bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
 {
     const char **names;
@@ -300,8 +300,8 @@ done:
     return status;
 }
 
-/* Finds whether the difference varies from run to run. Two runs may be equal by chance, above all sums in another
- * order, so several are compared. */
+/* Finds whether the difference varies from run to run. Two runs may be equal by chance, most of all if they differ only
+ * in the order of sums. So several runs are compared. */
 static bg_status check_determinism(bg__bisection *b, bool *varies)
 {
     enum { TRIES = 8 };

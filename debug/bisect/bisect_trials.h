@@ -21,14 +21,14 @@ typedef struct bg__bisection {
 bg_status bg__trial_run_eager(bg__bisection *b, bg_verdict *verdict);
 /* Replays b->shadow.graph, and compares the outputs with the kept run. */
 bg_status bg__trial_run_replay(bg__bisection *b, bool *differs);
-/* Captures the pass with the calls of these names eager, and replays it. A pass may need two calls in one segment: then
- * a break between them makes it fail, and the verdict is SKIP. With several ranks a failure ends the bisect on all of
- * them. */
+/* Captures the pass with the calls of these names eager, and replays it. A pass may need two calls to be in one
+ * segment. Then a break between the two calls makes the pass fail, and the verdict is SKIP. With several ranks a
+ * failure ends the bisect on all ranks. */
 bg_status bg__trial_run(bg__bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict);
 /* Adds a trial to the report. */
 bg_status bg__trial_record(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,
                            bg_verdict verdict, double began_ms);
-/* The names as a pattern of BG_EAGER_OPS, in b->pattern. */
+/* Writes the names to b->pattern as a pattern of BG_EAGER_OPS, and returns the pattern. */
 const char *bg__trial_pattern(bg__bisection *b, const char *const *names, size_t count);
 
 #endif

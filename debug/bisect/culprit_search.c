@@ -21,7 +21,7 @@ typedef struct culprit_search {
     bg_search_trial trial;
     void *user;
     long *parents;      /* the call around each call; NO_CALL: it is an outermost call */
-    bool *eager;        /* the current set; between steps it is the set of culprits, which is GOOD */
+    bool *eager;        /* the current set of eager calls; between steps it is the set of culprits, which is GOOD */
     const char **names; /* names of the calls in a trial's set */
     size_t *units;      /* the calls that find_culprits searches; none is inside another */
     known_verdict *tried;
@@ -126,9 +126,9 @@ done:
     return status;
 }
 
-/* Adds culprits to the set, which is GOOD with all of the first count units. The first culprit is the end of the
- * shortest GOOD prefix, the next one the end of the shortest prefix before it that is needed as well, and so on. If all
- * prefixes are SKIP, they count as BAD. */
+/* Adds culprits to the set. The set with all of the first `count` units is GOOD. The first culprit is the end of the
+ * shortest GOOD prefix. The next culprit is the end of the shortest prefix before it that is needed as well, and so on.
+ * If all prefixes are SKIP, they count as BAD. */
 static bg_status find_culprits(culprit_search *s, size_t count)
 {
     long good = (long)count, bad, at;
@@ -183,8 +183,8 @@ done:
     return status;
 }
 
-/* Replaces a culprit by calls inside it if they suffice. These come later in the list, so the loop narrows them,
- * too. */
+/* Replaces a culprit by calls inside it if these calls suffice. The inner calls come later in the list, so the loop
+ * narrows them, too. */
 static bg_status narrow_to_inner_calls(culprit_search *s)
 {
     bg_verdict verdict;

@@ -1,4 +1,4 @@
-/* Relations between names of op calls, for the search of a bisect. */
+/* Finds whether one op call runs inside another, by their names, for the search of a bisect. */
 #ifndef BG_DEBUG_CULPRIT_SEARCH_H
 #define BG_DEBUG_CULPRIT_SEARCH_H
 

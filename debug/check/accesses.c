@@ -60,8 +60,8 @@ void bg__accesses_remove(bg__accesses *a, size_t index)
     update_latest_end(a, index, 0);
 }
 
-/* Writes to `found` the overlapping accesses below node `at`, whose leaves begin with number `first`. The recursion is
- * as deep as the tree. */
+/* Writes to `found` the overlapping accesses below node `at` of the tree. The leaves below `at` begin with leaf number
+ * `first`. The recursion is as deep as the tree. */
 static size_t find_overlapping_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t at, size_t first,
                                      size_t width, size_t *found)
 {

@@ -5,24 +5,25 @@
 #include "base/base.h"
 
 typedef struct bg__access {
-    size_t call; /* in the caller's list */
-    int tensor;  /* of the call */
+    size_t call; /* index of the call in the caller's list */
+    int tensor;  /* index of the tensor in the call */
     bool write;
     uintptr_t begin, end;
 } bg__access;
 
-/* All accesses are added before the sort; after it, each can be put in and taken out. Starts zeroed. */
+/* Add all accesses before the sort. After the sort, each access can be put in and taken out. Starts zeroed. */
 typedef struct bg__accesses {
     bg__access *list;
     size_t count, capacity;
     size_t *by_begin;  /* indices in list */
     size_t *leaf;      /* the place of each access in by_begin */
     size_t leaves;     /* a power of two */
-    uintptr_t *latest; /* binary tree over by_begin, root at 1: the last end of the accesses in it; 0: none */
+    uintptr_t *latest; /* binary tree over by_begin, with its root at 1; each node has the greatest end of the accesses
+                        * below it that are in; 0: none is in */
 } bg__accesses;
 
 bg_status bg__accesses_add(bg__accesses *accesses, const bg__access *access);
-/* Called once, after the last add; no access is in yet. */
+/* Sorts the accesses. Call it once, after the last add. After the sort no access is in. */
 bg_status bg__accesses_sort(bg__accesses *accesses);
 void bg__accesses_insert(bg__accesses *accesses, size_t index);
 void bg__accesses_remove(bg__accesses *accesses, size_t index);

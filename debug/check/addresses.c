@@ -1,5 +1,5 @@
-/* Compares the allocations that hold tensors with the allocations at capture. Each allocation is queried once; tensors
- * are checked one by one only in allocations that have changed. */
+/* Compares the allocations that hold tensors with those at capture. Queries each allocation once. Checks single tensors
+ * only in allocations that have changed. */
 #include "addresses.h"
 
 #include "node_pointers.h"
@@ -78,7 +78,7 @@ static bool has_replaced_tensor(const bg_graph *graph, const bg__recorded_addres
     return false;
 }
 
-/* The ledger's version shows whether the two inner levels have changed; the driver is queried each time. */
+/* The ledger's version shows whether the two inner levels of owners have changed. The driver is queried each time. */
 bg_status bg__addresses_are_unchanged(bg_graph *graph, bool *same)
 {
     bg__recorded_addresses *noted = bg__graph_recorded_addresses(graph);
@@ -274,7 +274,8 @@ done:
     return status;
 }
 
-/* After a device failure the driver answers no query: allocations that only the driver knows count as unchanged. */
+/* After a device failure the driver answers no query. Allocations that only the driver knows then count as
+ * unchanged. */
 static bg_status defer_cuda_error(bg_status status, bg_status *failed)
 {
     *failed = status == BG_ERROR_CUDA ? status : *failed;

@@ -26,7 +26,7 @@ done:
     return status;
 }
 
-/* Adds to the recorded allocations those that held tensors at capture, then checks the nodes. */
+/* Adds the allocations that held tensors at capture to the recorded allocations. Then checks the nodes. */
 static bg_status check_nodes(graph_check *c, bg_report *report)
 {
     const bg__recorded_addresses *all = bg__graph_recorded_addresses(c->graph);

@@ -1,5 +1,5 @@
-/* Finds closures of eager calls that point into the stack frames of functions that have returned. Each replay runs such
- * a closure, when the frame may be gone. */
+/* Finds closures of eager calls that point into the stack frame of a function that has returned. Each replay runs the
+ * closure, and the frame may be gone by then. */
 #include <string.h>
 
 #include "addresses.h"
@@ -11,8 +11,8 @@ typedef struct closure_words {
     size_t count;
 } closure_words;
 
-/* The words that a replay of the call gets from the program. Where the program gave only a pointer, that is the pointer
- * alone. */
+/* Finds the words that the program gave to the call for its replays. If the program gave only a pointer, the pointer is
+ * the only word. */
 static closure_words find_closure_words(const bg_graph *graph, const bg__call *call)
 {
     const void *args = call->eager_record != NULL ? bg__graph_call_args(graph, call) : NULL;

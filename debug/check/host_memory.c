@@ -1,4 +1,4 @@
-/* Finds host memory in memcpy nodes that a replay may access after the program has reused it. */
+/* Finds memcpy nodes that use host memory which the program may have reused before a replay. */
 #include <stdio.h>
 #include <string.h>
 

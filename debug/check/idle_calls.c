@@ -1,8 +1,8 @@
-/* Finds captured calls that left no node in the graph. It runs nothing. */
+/* Finds captured calls that left no node in the graph. Runs no work. */
 #include "leaks.h"
 #include "debug/memory/tensors.h"
 
-/* Whether an input of the call has the same memory: then the call may have had nothing to do. */
+/* Whether an input of the call has the same memory as the output. Then the call may have had nothing to do. */
 static bool output_is_input(const bg__call *call, const bg_tensor *output)
 {
     bg__field_tensor t = {0};
@@ -12,8 +12,8 @@ static bool output_is_input(const bg__call *call, const bg_tensor *output)
     return false;
 }
 
-/* Finds the first output that the call only writes. Otherwise finds one that it also reads, which it may have left
- * unchanged. */
+/* Finds the first output that the call writes but does not read. If there is none, finds an output that the call also
+ * reads, which the call may have left unchanged. */
 static bg_status find_written_output(const bg__call *call, bg__field_tensor *found, bool *any)
 {
     bg__field_tensor t = {0};

@@ -1,5 +1,5 @@
-/* Finds work that runs during a capture instead of being captured. The pass is captured again, without a launch, after
- * its outputs have been overwritten: an output that changes was written by work outside the capture. */
+/* Finds work that runs during a capture instead of being captured. Overwrites the outputs of the pass, and captures the
+ * pass again without a launch. Work outside the capture wrote each output that changes. */
 #include "leaks.h"
 
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static bool is_ignored_tensor(const leak_search *s, const bg_tensor *tensor)
 
 /* ---- outputs to watch ---- */
 
-/* Whether the body of an eager call runs during a capture without launches. It does if the op has a capture stub, or if
- * only the body knows the shapes of its outputs, which are in bridge buffers. */
+/* Whether the body of an eager call runs during a capture without launches. The body runs if the op has a capture stub.
+ * The body also runs if only it knows the shapes of its outputs, which are in bridge buffers. */
 static bool body_may_run(const bg__call *call)
 {
     bool runs = call->op->attributes_.capture_stub != NULL;
@@ -112,8 +112,8 @@ done:
 
 /* ---- before and after ---- */
 
-/* Replaces the values by ones that an op does not write. Integers become 0 or 1, since bodies that run may use them as
- * indices. */
+/* Replaces the values by values that an op does not write. Integers become 0 or 1, since bodies that run may use
+ * integers as indices. */
 static void fill_changed_values(unsigned char *held, const bg_tensor *tensor)
 {
     size_t bytes = bg_tensor_bytes(tensor), element = bg_dtype_bytes(tensor->dtype);
@@ -207,9 +207,10 @@ static bool has_inner_leak(const leak_search *s, const watched_output *w)
     return false;
 }
 
-/* Several calls may have an output in the same memory. Outputs of calls that captured no node come first, since the
- * replay cannot write these; of nested calls without a node only the innermost is reported. For each other changed
- * output the first call that has it is reported, unless memory of an earlier finding covers it. */
+/* Reports each leak once, since several calls may have an output in the same memory. First reports outputs of calls
+ * that captured no node, since the replay cannot write these outputs. Of nested calls without a node, only the
+ * innermost call is reported. Then reports the first call of each other changed output, unless the output overlaps
+ * memory of an earlier finding. */
 static bg_status report_each_leak_once(leak_search *s, bg_report *report)
 {
     bg__spans reported = {0};
@@ -232,7 +233,7 @@ done:
 
 /* ---- begin and end ---- */
 
-/* Finds watched outputs whose memory was freed or reused since. */
+/* Finds watched outputs whose memory was freed or reused since the capture. */
 static bg_status find_freed_outputs(leak_search *s)
 {
     bg_finding finding = BG_FINDING_INIT;

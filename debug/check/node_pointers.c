@@ -1,5 +1,5 @@
-/* Checks that addresses in nodes still belong to the allocations that they belonged to at capture. A word counts as an
- * address if it points into memory that was allocated at capture. */
+/* Checks that each address in a node still belongs to the same allocation as at capture. A word counts as an address if
+ * it points into memory that was allocated at capture. */
 #include "node_pointers.h"
 
 #include <breakgraph/check.h>
@@ -141,7 +141,8 @@ static bool is_reported(const bg_report *report, const bg__call *call, const bg_
     return false;
 }
 
-/* Pointers share an entry for each freed allocation; a node that no call has captured has an entry of its own. */
+/* All pointers into one freed allocation share an entry. But a node that no call has captured has an entry of its
+ * own. */
 static lost_allocation *find_lost_allocation(pointer_scan *s, const bg__node_pointer *held, const bg__allocation *was)
 {
     for (size_t i = 0; i < s->lost_count && held->node->call != NULL; i++) {
@@ -195,7 +196,8 @@ static void report_lost_allocation(const pointer_scan *s, const lost_allocation 
         (void *)was->base, label);
 }
 
-/* Queries the driver for the allocation that holds address now, once in a scan; id 0: none. */
+/* Queries the driver for the allocation that holds `address` now. Queries each allocation once in a scan. id 0: no
+ * allocation holds it. */
 static bg_status find_current_allocation(pointer_scan *s, uintptr_t address, bg__allocation *now)
 {
     const bg__allocation *known = bg__allocations_find(&s->now, address);
@@ -230,7 +232,7 @@ done:
     return status;
 }
 
-/* Counts the freed ones among the used allocations that hold no tensor. Both lists are in order of their addresses. */
+/* Counts the used allocations that were freed and hold no tensor. Both lists are in order of their addresses. */
 static bg_status count_freed_allocations(const bg_graph *graph, const bg__allocations *used, size_t *freed)
 {
     const bg__recorded_addresses *noted = bg__graph_recorded_addresses(graph);
@@ -253,7 +255,7 @@ done:
     return status;
 }
 
-/* Stores the number of freed allocations if no node certainly points into one. */
+/* Stores the number of freed allocations if no node certainly points into a freed allocation. */
 static bg_status store_freed_count(bg_graph *graph, const pointer_scan *s)
 {
     bg__tools *tools = bg__tools_find(graph);

@@ -13,8 +13,9 @@ typedef struct bg__node_pointer {
     bool is_end;         /* it is the source or destination of a memcpy or memset node, see `which` */
     bg__copy_side which; /* a memset node has only a destination */
     int parameter;       /* of a kernel */
-    size_t offset;       /* in that parameter */
-    bool alone;          /* the parameter is this word alone; otherwise it is part of a struct or buffer */
+    size_t offset;       /* offset in that parameter */
+    bool alone;          /* the parameter consists of this word alone; otherwise the word is part of a struct or
+                          * buffer */
     uintptr_t address;
 } bg__node_pointer;
 
@@ -23,15 +24,15 @@ typedef struct bg__node_pointer {
 typedef bg_status (*bg__node_pointer_visit)(void *user, const bg__node_pointer *held);
 bg_status bg__node_visit_pointers(const bg__node *node, bg__node_pointer_visit visit, void *user);
 
-/* "kernel parameter 1", "kernel parameter 0, offset 24,", "the node's source". Returns text. */
+/* Writes "kernel parameter 1", "kernel parameter 0, offset 24,", or "the node's source". Returns `text`. */
 const char *bg__node_pointer_text(const bg__node_pointer *held, char *text, size_t bytes);
 
-/* Adds the memory that allocation nodes allocate. It lives as long as the graph, and the driver may not know it before
- * a launch. Each id is the number of the allocation among these, from 1. `own` starts zeroed. */
+/* Adds the memory that allocation nodes allocate to `own`, which starts zeroed. This memory lives as long as the graph,
+ * and the driver may not know it before a launch. The id of each allocation is its number in `own`, from 1. */
 bg_status bg__nodes_list_allocations(const bg__nodes *nodes, bg__allocations *own);
 
-/* Records the allocations that parameters of nodes point into now, so that a later bg__check_nodes can tell a stale
- * address from a number. Called when the capture ends. */
+/* Records the allocations that parameters of nodes point into now. A later bg__check_nodes uses them to distinguish a
+ * stale address from a number. Called when the capture ends. */
 bg_status bg__recorded_allocations_update(bg_graph *graph);
 
 /* Clears the recorded allocations, after the parameters of nodes have changed. */
@@ -41,15 +42,15 @@ void bg__recorded_allocations_clear(bg_graph *graph);
  * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__recorded_allocations_get(bg_graph *graph, bg__allocations **notes);
 
-/* Adds a finding for each recorded allocation that nodes point into, if the allocation was freed ("dangling"), or if
- * another allocation has its memory now ("reused"). The finding is on the call of the first node and names the calls of
- * the others. Calls that already have a finding on that memory are left out. nodes: all nodes of the graph. report
- * NULL: only records. */
+/* Adds a finding for each recorded allocation that nodes point into and that was freed ("dangling"), or whose memory
+ * another allocation has now ("reused"). The finding is on the call of the first node, and names the calls of the other
+ * nodes. Calls that already have a finding on that memory are left out. nodes: all nodes of the graph. report NULL:
+ * only records. */
 bg_status bg__check_nodes(bg_graph *graph, const bg__nodes *nodes, bg_report *report);
 
-/* *same: none of the recorded allocations was freed since the last bg__check_nodes with a report, or since they were
- * recorded. Allocations that hold tensors are left out, since bg__addresses_are_unchanged checks them. One query each.
- */
+/* *same: none of the recorded allocations was freed since the last bg__check_nodes with a report, or since the
+ * recording. Leaves out allocations that hold tensors, since bg__addresses_are_unchanged checks these. Makes one query
+ * for each allocation. */
 bg_status bg__recorded_allocations_are_alive(bg_graph *graph, bool *same);
 
 /* Adds a finding "pageable-copy" or "stack-copy" for each memcpy node whose source or destination is host memory that

@@ -1,4 +1,5 @@
-/* Finds tensors of one call that overlap and that the call writes, and bridge buffers that overlap anything. */
+/* Finds tensors of one call that overlap if the call writes at least one of them. Also finds bridge buffers that
+ * overlap any other memory of calls. */
 #include "races.h"
 
 #include "accesses.h"
@@ -15,7 +16,7 @@ static bool is_output_tensor(const bg__recorded_tensor *note)
     return note->field->role != BG_ROLE_IN;
 }
 
-/* An op may work in place: its output is exactly its input. */
+/* An op may work in place: its output is then exactly its input. */
 static bool is_in_place(const bg__recorded_tensor *a, const bg__recorded_tensor *b)
 {
     return a->address == b->address && a->bytes == b->bytes && !(is_output_tensor(a) && is_output_tensor(b));
@@ -80,8 +81,8 @@ static bool is_bridge(const call_block *h)
     return h->block->kind == BG__BRIDGE;
 }
 
-/* Scratch blocks may share memory, so two of them are not compared. Checks only pairs with at least one bridge buffer.
- */
+/* Checks only pairs with at least one bridge buffer. Two scratch blocks are not compared, since scratch blocks may
+ * share memory. */
 static void check_blocks(const bg_graph *graph, bg_report *report, const call_block *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -134,7 +135,7 @@ static const bg__recorded_tensor *found_tensor(const tensor_index *t, size_t num
     return bg__recorded_addresses_get(bg__graph_recorded_addresses(t->graph), (int)t->found[number]);
 }
 
-/* The pool block of the bridge buffer, found by the tensor of the call that lies in it. */
+/* Finds the pool block of the bridge buffer, by a tensor of the call in the bridge buffer. */
 static const bg__owner *find_pool_block(const tensor_index *t, size_t count, const call_block *h)
 {
     for (size_t i = 0; i < count; i++)
@@ -143,8 +144,8 @@ static const bg__owner *find_pool_block(const tensor_index *t, size_t count, con
     return NULL;
 }
 
-/* Reports tensors of other calls in the memory of a bridge buffer if their block is newer: then the pool has given out
- * the memory twice. An older block was released before the bridge buffer got the memory. */
+/* Reports tensors of other calls in the memory of a bridge buffer if their block is newer than the bridge buffer. Then
+ * the pool has given out the memory twice. An older block was released before the bridge buffer got the memory. */
 static void check_bridge_tensors(const tensor_index *t, bg_report *report, const call_block *bridge)
 {
     uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;

@@ -1,8 +1,9 @@
-/* BG_CHECK=padding. Replays with NaN, zeros and large numbers in the padding rows of float inputs. The padding rows of
- * integer inputs that keep values of an earlier batch get the first and the last row of the batch, so that no index
- * leaves its memory. Other integers stay unchanged, and so do floats that ops test for (BG_PAD_SENTINEL). The rows of
- * the batch, and what the pass keeps for later, such as caches, must not differ between these replays. A slot of a
- * cache is not compared if an input names it in its padding rows. */
+/* BG_CHECK=padding: finds results that depend on the padding rows of a batch. Replays with NaN, zeros and large numbers
+ * in the padding rows of float inputs. If padding rows of an integer input keep values of an earlier batch, they get
+ * the first and the last row of the batch, so that no index leaves its memory. Other integers stay unchanged, and so do
+ * floats that ops test for (BG_PAD_SENTINEL). Neither the rows of the batch, nor memory that the pass keeps for later
+ * passes, such as caches, may differ between these replays. A cache slot is not compared if padding rows of an input
+ * name it. */
 #include "padding.h"
 
 #include <stdlib.h>
@@ -22,10 +23,10 @@ enum { SLOTS = 16 };
 typedef struct padded_pass {
     const bg__padded_buffer *buffers;
     size_t count;
-    int64_t rows, live; /* rows that the pass computes, and rows of the batch */
+    int64_t rows, live; /* rows: rows that the pass computes; live: rows of the batch */
     bg__spans state;    /* memory that a call reads before any call writes it */
     struct owned_slot {
-        int64_t slot, most; /* most: the greatest slot of a row of the batch */
+        int64_t slot, most; /* slot: named by the first padding row; most: the greatest slot of a row of the batch */
     } slots[SLOTS];         /* slots that padding rows name */
     int slot_count;
 } padded_pass;
@@ -107,7 +108,7 @@ static int64_t read_integer(bg_dtype dtype, const char *bytes)
     return wide;
 }
 
-/* Reads the slots of an input that has one integer in each row. */
+/* Reads the slots of an input that has one integer in each row. The padding slot is that of the first padding row. */
 static bg_status find_padding_slot(padded_pass *pass, const bg__padded_buffer *input, cudaStream_t stream)
 {
     const size_t row = bytes_per_row(input);
@@ -144,8 +145,8 @@ done:
     return status;
 }
 
-/* Whether the element is in a slot that padding rows own. Slots may be counted in one dimension, or in several that
- * follow each other (blocks of slots): the dimensions must have room for the slots of the batch. */
+/* Whether the element is in a slot that padding rows own. One dimension may count the slots, or several consecutive
+ * dimensions may (blocks of slots). These dimensions must have room for the slots of the batch. */
 static bool is_in_padding_slot(const padded_pass *pass, const bg_tensor *state, size_t element)
 {
     size_t below = 1;
@@ -161,7 +162,8 @@ static bool is_in_padding_slot(const padded_pass *pass, const bg_tensor *state, 
     return false;
 }
 
-/* ---- what must not depend on them -------------------------------------------------------------------------------- */
+/* ---- what must not depend on the padding rows
+ * ---------------------------------------------------------------------- */
 
 static bool overlaps_padded_buffer(const padded_pass *pass, const bg_tensor *tensor)
 {
@@ -171,14 +173,14 @@ static bool overlaps_padded_buffer(const padded_pass *pass, const bg_tensor *ten
     return false;
 }
 
-/* Whether the tensor keeps values from pass to pass, and is not made of rows of the batch. */
+/* Whether the tensor keeps values from pass to pass, and does not consist of rows of the batch. */
 static bool is_state(const padded_pass *pass, const bg_tensor *tensor)
 {
     const uintptr_t begin = (uintptr_t)tensor->data, end = begin + bg_tensor_bytes(tensor);
     return bg__spans_overlap(&pass->state, begin, end) && !overlaps_padded_buffer(pass, tensor);
 }
 
-/* The runner's buffer that the tensor is in, with as many rows as the op got; NULL: none. */
+/* The runner's buffer that contains the tensor and has as many rows as the op got; NULL: none. */
 static const bg__padded_buffer *find_buffer(const padded_pass *pass, const bg_tensor *tensor)
 {
     const size_t row = tensor->rank > 0 && tensor->dim[0] > 0 ? bg_tensor_bytes(tensor) / (size_t)tensor->dim[0] : 0;
@@ -211,7 +213,7 @@ static bool is_compared_output(const bg__poison *poison, const bg__call *call, c
     return true;
 }
 
-/* Counts the elements that differ between patterns, without slots that padding rows own. */
+/* Counts the elements that differ between patterns. Leaves out slots that padding rows own. */
 static size_t count_differing(const padded_pass *pass, const bg_tensor *compared, const bg__poison_bytes *bytes,
                               size_t *first)
 {
@@ -366,7 +368,8 @@ done:
     return status;
 }
 
-/* Adds what memset and memcpy nodes write: it belongs to no call, and may happen before all calls. */
+/* Adds the memory that memset and memcpy nodes write. These writes belong to no call, and may happen before all
+ * calls. */
 static bg_status add_node_writes(const bg_graph *graph, bg__spans *written)
 {
     bg__nodes nodes = {0};
@@ -459,7 +462,8 @@ bg_status bg__check_padding(bg_graph *graph, const bg__padded_buffer *buffers, s
     }
     BG__TRY(bg__report_create(&poison.report, "padding", bg__graph_name(graph)));
     BG__TRY(bg__check_addresses(graph, poison.report));
-    if (count > 0 && bg_report_count(poison.report) == 0) /* otherwise a replay would access memory of others */
+    if (count > 0 && bg_report_count(poison.report) == 0) /* otherwise a replay would access memory of other
+                                                           * allocations */
         status = check_padded_replays(&poison, &pass);
 done:
     bg__spans_free(&pass.state);

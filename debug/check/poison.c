@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-/* The last call with an output that contains address. */
+/* The last call with an output that contains `address`. */
 static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg__field_tensor *field)
 {
     const bg__call *found = NULL;
@@ -188,7 +188,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     BG__TRY(BG__ALLOCATE(bytes, count, "outputs"));
     BG__TRY(bg__check_addresses(graph, poison.report));
-    if (bg_report_count(poison.report) == 0) { /* otherwise a replay would access memory of others */
+    if (bg_report_count(poison.report) == 0) { /* otherwise a replay would access memory of other allocations */
         bool in_tool;
         BG__TRY(prepare_poison(&poison, bytes, outputs, count));
         in_tool = bg__tool_enter();

@@ -6,7 +6,7 @@
 
 #include "debug/memory/tensors.h"
 
-/* Whether two floats of that many bytes differ only by rounding, in units in the last place. */
+/* Whether two floats of `bytes` bytes differ only by rounding, measured in units in the last place. */
 static bool is_near(const unsigned char *a, const unsigned char *b, size_t bytes)
 {
     uint64_t x = 0, y = 0, steps = bytes == 8 ? 1 << 20 : bytes == 4 ? 1 << 13 : bytes == 2 ? 64 : 0;
@@ -66,7 +66,7 @@ void bg__poison_free(bg__poison_bytes *bytes)
     *bytes = (bg__poison_bytes){0};
 }
 
-/* Checks every byte, since a short element that was copied may look like the pattern at its own address. */
+/* Checks every byte. A short element that was copied may look like the pattern at its own address. */
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
 {
     uintptr_t begin = bytes->address + element * bytes->element;

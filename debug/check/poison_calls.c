@@ -7,9 +7,10 @@
 #include "debug/step/step.h"
 #include "debug/memory/tensors.h"
 
-enum { TRIES = 3 }; /* walks with each pattern: an output that differs between two of them varies by itself */
+enum { TRIES = 3 }; /* walks with each pattern; an output that differs between two walks with one pattern varies by
+                     * itself */
 
-/* An output of a call, read when the call had run. */
+/* An output of a call, read after the call ran. */
 typedef struct recorded_output {
     const bg__call *call;
     const void *args;
@@ -104,7 +105,7 @@ done:
     return status;
 }
 
-/* The latest output before the call that is not fully written where the call reads it. */
+/* The latest output, before the call, that is not fully written in the bytes that the call reads. */
 static const recorded_output *find_unwritten_input(const output_recording *r, size_t before)
 {
     const bg__call *call = r->list[before].call;
@@ -130,8 +131,8 @@ static const recorded_output *find_unwritten_input(const output_recording *r, si
     return found;
 }
 
-/* The last call that has the input as an output, if that call left no node in the graph. A call without nodes that has
- * it as BG_INOUT does not count: it may have had nothing to do. */
+/* The last call that has the input as an output, if that call left no node in the graph. Does not count a call without
+ * nodes that has the input as BG_INOUT, since that call may have had nothing to do. */
 static const bg__call *find_idle_writer(const output_recording *r, const bg__call *reader, const bg_tensor *input)
 {
     const bg_graph *graph = r->poison->graph;

@@ -1,5 +1,6 @@
-/* Finds two calls of a segment that access the same bytes without an order between them, one of them writing: a join or
- * a wait is missing. It uses the tensors of calls and the edges of the graph, not the order in which a replay ran. */
+/* Finds two calls of a segment that access the same bytes without an order between them, if one of the calls writes.
+ * Then a join or a wait is missing. Uses the tensors of calls and the edges of the graph, but not the order in which a
+ * replay ran. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,10 +17,10 @@ typedef struct racing_call {
     const bg__call *call;
     size_t *firsts, *lasts;
     size_t lanes;
-    size_t rank; /* the lowest rank of its nodes: a call that comes before another has the lower rank */
+    size_t rank; /* the lowest rank of its nodes; of two ordered calls, the earlier call has the lower rank */
 } racing_call;
 
-/* A call that is searched; place: its index among these. */
+/* A call that is searched. place: the index of the call among the searched calls. */
 typedef struct listed_call {
     const bg__call *call;
     int segment;
@@ -45,10 +46,10 @@ typedef struct race_search {
     bg__layout layout;
     bg__lanes lanes;
     bool *has_work;      /* for each node: it accesses memory */
-    owned_node *owned;   /* by call */
-    racing_call *calls;  /* by rank */
-    size_t *ends, *seen; /* ends: the arrays firsts and lasts of all calls; seen: for each lane, its index in firsts of
-                          * the last call with a node there */
+    owned_node *owned;   /* sorted by call */
+    racing_call *calls;  /* sorted by rank */
+    size_t *ends, *seen; /* ends: memory for the arrays `firsts` and `lasts` of all calls; seen: for each lane, the
+                          * index in `firsts` that the last call with a node in the lane has for it */
     bg__accesses accesses;
     size_t *found;
 } race_search;
@@ -82,9 +83,9 @@ static bool nodes_are_chain(const bg__layout *l)
     return true;
 }
 
-/* A capture makes only edges from earlier to later nodes. If the program has added others, it is not certain which call
- * made a node (src/capture/capture_marks.c), and the wrong call could be reported. In a segment that rules have
- * rewritten it is certain. */
+/* A capture makes only edges from earlier to later nodes. If the program has added other edges, it is not certain which
+ * call made a node (src/capture/capture_marks.c), and the wrong call could be reported. In a segment that rules have
+ * rewritten, it is certain which call made a node. */
 static bool edges_go_forward(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -168,8 +169,9 @@ static const owned_node *find_call_nodes(const race_search *s, const bg__call *c
     return s->owned + from;
 }
 
-/* The nodes of a lane run in order, so the first and the last node of the call in a lane stand for all. ends has room
- * for two entries for each node of the call. Returns the number of entries used. */
+/* Finds the first and the last node of the call in each lane. These two stand for all nodes of the call in the lane,
+ * since the nodes of a lane run in order. `ends` has room for two entries for each node of the call. Returns the number
+ * of entries used. */
 static size_t find_lane_ends(race_search *s, racing_call *c, size_t *ends)
 {
     size_t count;
@@ -244,7 +246,7 @@ static bg_status report_found_race(race_search *s, const bg__access *one, const 
     bg_status status;
 
     BG__TRY(bg__early_waits_list(&s->waits, s->graph));
-    /* The ranks may be reversed by edges that the program has added. */
+    /* Edges that the program has added may reverse the ranks. */
     if (bg__early_waits_call_place(&s->waits, race.earlier.call) >
         bg__early_waits_call_place(&s->waits, race.later.call))
         swap_accesses(&race);
@@ -254,14 +256,14 @@ done:
     return status;
 }
 
-/* Whether later calls need not be compared with the earlier access: a call that comes after this one also comes after
- * the earlier one. */
+/* Whether later calls need not be compared with `earlier`, since a call that comes after `one` also comes after
+ * `earlier`. */
 static bool covers_access(const bg__access *one, const bg__access *earlier)
 {
     return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
 }
 
-/* The accesses that are in the tree are those that later calls must be compared with. */
+/* The tree has exactly the accesses that later calls must be compared with. */
 static bg_status compare_with_earlier(race_search *s, size_t index)
 {
     const bg__access *one = &s->accesses.list[index];
@@ -349,7 +351,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves out calls without work, each of which would count as before and after all others. */
+/* Leaves out calls without work: each of them would count as both before and after all other calls. */
 static bg_status prepare_segment_calls(race_search *s, const listed_call *list, const listed_call *end)
 {
     size_t count = 0, ends = 0;

@@ -1,4 +1,5 @@
-/* Calls of a segment that access the same bytes without an order between them, one of them writing. */
+/* Finds races: two calls of a segment that access the same bytes without an order between them, if one of the calls
+ * writes. */
 #ifndef BG_DEBUG_RACES_H
 #define BG_DEBUG_RACES_H
 
@@ -6,7 +7,7 @@
 
 typedef struct bg__race_access {
     const bg__call *call;
-    char name[96]; /* of the tensor */
+    char name[96]; /* name of the tensor */
     bool write;
 } bg__race_access;
 

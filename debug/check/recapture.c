@@ -1,5 +1,5 @@
-/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and lists the
- * calls, nodes and blocks of each capture. */
+/* Captures a pass twice. What differs between the captures is frozen in a graph. This file makes the captures, and
+ * lists the calls, nodes and blocks of each capture. */
 #include "recapture.h"
 
 #include "leaks.h"
@@ -14,7 +14,8 @@
 
 /* ---- capture ---- */
 
-/* Padding of structs keeps what the stack had before. Clearing the stack makes the padding equal in both passes. */
+/* Padding of structs keeps the earlier contents of the stack. Clearing the stack makes the padding equal in both
+ * passes. */
 __attribute__((noinline)) static void clear_stack(void)
 {
     volatile char room[1 << 15];
@@ -68,7 +69,7 @@ done:
 
 /* ---- one side ---- */
 
-/* A call follows its parent in the list, or the calls inside an earlier sibling. */
+/* In the list, a call directly follows its parent, or follows an earlier sibling and the calls inside that sibling. */
 static size_t find_parent(const bg__recapture_side *side, const bg__call *call)
 {
     size_t at = side->call_count - 1;
@@ -84,7 +85,8 @@ static int compare_call_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds the runs that rules have put in place of calls, beside these calls in the same body. */
+/* Adds the runs that rules have put in place of calls. Each run is listed in the same body as the calls that it
+ * replaces. */
 static void list_runs(bg__recapture_side *side)
 {
     size_t tree = side->call_count;
@@ -222,7 +224,7 @@ static void free_side(bg__recapture_side *side)
 
 /* ---- findings ---- */
 
-/* Whether call i is in the body of call outer. */
+/* Whether call `i` is in the body of call `outer`. */
 static bool is_inside_call(const bg__recapture_side *side, size_t i, size_t outer)
 {
     while (i > outer)
@@ -230,8 +232,8 @@ static bool is_inside_call(const bg__recapture_side *side, size_t i, size_t oute
     return i == outer;
 }
 
-/* Reports the calls without a pair in the body of call outer (0: all). Calls inside a reported call have no pair
- * either, and are not reported. */
+/* Reports the calls without a pair in the body of call `outer` (0: in the whole pass). Calls inside a reported call
+ * also have no pair, and are not reported. */
 static void report_unpaired_calls(bg__recapture *recapture, int which, size_t outer)
 {
     const bg__recapture_side *side = &recapture->side[which];
@@ -264,7 +266,7 @@ static void report_differing_breaks(bg__recapture *recapture)
                    breaks[1]);
 }
 
-/* NCCL may connect its nodes in another way in each capture. */
+/* NCCL may connect its nodes differently in each capture. */
 static bool has_collectives(const bg__nodes *nodes, int segment)
 {
     for (size_t i = 0; i < nodes->count; i++)
@@ -273,7 +275,7 @@ static bool has_collectives(const bg__nodes *nodes, int segment)
     return false;
 }
 
-/* Reports segments whose nodes are the same, but do not wait for the same nodes. */
+/* Reports segments whose nodes are the same, but whose nodes wait for different nodes. */
 static bg_status report_differing_edges(bg__recapture *recapture)
 {
     bg_status status = BG_OK;

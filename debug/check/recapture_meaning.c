@@ -10,7 +10,7 @@ static int compare_block_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Scratch and released blocks are given out again, so most blocks share memory with others. */
+/* Scratch and released blocks are reused, so most blocks share memory with other blocks. */
 bg_status bg__recapture_index_blocks(bg__recapture_side *side)
 {
     bg__spans placed = {0}, rest = {0};
@@ -35,7 +35,7 @@ done:
     return status;
 }
 
-/* NULL: no block has that address. */
+/* Finds the block that contains the address; NULL: none. */
 static const bg__recapture_block *find_block_at(const bg__recapture_side *side, uintptr_t address)
 {
     size_t low = 0, high = side->place_count;

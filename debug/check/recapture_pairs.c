@@ -1,4 +1,4 @@
-/* Pairs the calls of two captures that have the same op and the same place in the program, in order. */
+/* Pairs the calls of two captures, in order, if they have the same op and the same place in the program. */
 #include <string.h>
 
 #include "debug/memory/allocate.h"
@@ -8,7 +8,8 @@
 typedef struct identity {
     const bg_op *op;
     const bg_site *site;
-    long parent; /* index of the parent in the second capture; for a call of the first, the pair of its parent */
+    long parent; /* index, in the second capture, of the parent (for the second capture) or of the parent's pair (for
+                  * the first one) */
 } identity;
 
 typedef struct candidate {
@@ -84,7 +85,7 @@ done:
     return status;
 }
 
-/* The first call of the second capture, from j on, that equals call i of the first one; call_count: none. */
+/* The first call of the second capture, from `j` on, that equals call `i` of the first capture; call_count: none. */
 static size_t find_same_call(const pairing *p, size_t i, size_t j)
 {
     const candidate wanted = {identity_of_first(p, i), j};
@@ -101,8 +102,8 @@ static size_t find_same_call(const pairing *p, size_t i, size_t j)
                                                                                       : p->second->call_count;
 }
 
-/* Moves *i and *j to the nearest equal calls; of several pairs as near, to the one later in the first capture. Moves
- * both to the ends if there are none. */
+/* Moves *i and *j to the nearest pair of equal calls. If several pairs are equally near, chooses the pair that is later
+ * in the first capture. If there is no pair, moves both to the ends. */
 static void find_next_pair(const pairing *p, size_t *i, size_t *j)
 {
     size_t left = p->first->call_count - *i, right = p->second->call_count - *j;

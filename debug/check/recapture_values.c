@@ -18,7 +18,7 @@ typedef struct difference {
     const bg__node *nodes[2]; /* NULL: the difference is in the arguments */
     const bg_field *field;    /* the argument; NULL: the difference is in a node */
     const char *what;         /* "kernel parameter 2", "the node's source" */
-    int kind;                 /* bg__node_value.kind; of an argument BG__VALUE_NUMBER */
+    int kind;                 /* bg__node_value.kind; BG__VALUE_NUMBER for an argument */
     bool pointer, sure;       /* sure: the bytes are not padding */
     size_t bytes;             /* size of each value */
     const void *values[2];
@@ -43,7 +43,7 @@ static bool tensor_moved(const bg__recapture *recapture, const bg_tensor *x, con
     return !bg__is_same_meaning(recapture, &first, &second);
 }
 
-/* Compares addresses and shapes only: dimensions beyond the rank have no meaning. */
+/* Compares only addresses and shapes. Dimensions beyond the rank have no meaning. */
 static bool tensor_differs(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
     return !bg__tensors_have_same_shape(x, y) || tensor_moved(recapture, x, y);
@@ -72,7 +72,8 @@ static bool field_has_value(const difference *d, const bg_field *field)
     return true;
 }
 
-/* The differing field that has the value (*exact), or else the first field that differs; NULL: none differs. */
+/* Finds the differing field that has the value (*exact). If there is none, returns the first field that differs; NULL:
+ * none differs. */
 static const bg_field *find_field(const difference *d, bool *exact)
 {
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
@@ -107,7 +108,8 @@ const char *bg__recapture_count_fault(bg__recapture *recapture)
     return effect != NULL ? effect : "";
 }
 
-/* Ends the message of a finding in doubt. A host address may differ while the contents are the same. */
+/* Ends the message of a finding that is in doubt. A host address may differ while the contents at the address are the
+ * same. */
 static const char *doubt_text(const difference *d, const bg_field *field, bg_severity severity)
 {
     if (severity == BG_FAULT)
@@ -162,7 +164,7 @@ static void report_node_difference(const difference *d, const char *kind, bg_sev
                    effect);
 }
 
-/* If exact, the value is the field's, and the field's type decides; an address is never padding. */
+/* If `exact` is set, the value is the field's value, so the field's type decides. An address is never padding. */
 static bool is_sure_difference(const difference *d, const bg_field *field, bool exact)
 {
     if (exact)
@@ -204,7 +206,7 @@ static void compare_bytes(const difference *d, const void *a, const void *b, siz
         report_value_difference(d, a, b, bytes, false);
 }
 
-/* Compares words that may be pointers. address: they are known to be pointers. */
+/* Compares words that may be pointers. address: the words are known to be pointers. */
 static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
     bg__meaning first = bg__word_meaning(&d->recapture->side[0], read_word(a, sizeof(uint64_t)));
@@ -217,8 +219,8 @@ static void compare_word(const difference *d, const void *a, const void *b, bool
 
 /* ---- nodes ---- */
 
-/* An empty struct is a parameter of one byte that is never set. A byte that is neither 0 nor 1 counts only if a field
- * of the call differs, too. */
+/* An empty struct is a parameter of one byte that is never set. If the byte is neither 0 nor 1, it counts only if a
+ * field of the call differs, too. */
 static bool is_unset_byte(const difference *d, const bg__node_value *a, const bg__node_value *b)
 {
     const bg_field *field;
@@ -317,7 +319,8 @@ static void report_control_flow(const difference *d, const bg__node *a, const bg
                    bg__recapture_count_fault(d->recapture));
 }
 
-/* Returns false if the calls made different nodes, and reports it; their parameters cannot be compared. */
+/* Whether both calls made the same nodes. If not, reports this and returns false: the parameters of the nodes cannot be
+ * compared. */
 static bool check_same_nodes(const difference *d)
 {
     const bg__recapture_side *sides = d->recapture->side;

@@ -65,7 +65,8 @@ done:
     return status;
 }
 
-/* The shortest decimal that is not below the value: the value is within it as a tolerance. */
+/* The shortest decimal that is not below the value. With this decimal as a tolerance, the value is within the
+ * tolerance. */
 static const char *round_up_to_digits(double value, char *text, size_t bytes)
 {
     enum { DIGITS_EXACT = 17 };
@@ -77,7 +78,7 @@ static const char *round_up_to_digits(double value, char *text, size_t bytes)
     return text;
 }
 
-/* Writes the smallest tolerance of each kind that the difference is within, rounded up. */
+/* Writes, for each kind of tolerance, the smallest tolerance that the difference is within, rounded up. */
 static void write_largest_errors(const bgk_difference *d, char *text, size_t bytes)
 {
     char absolute[40], relative[40];
@@ -151,8 +152,8 @@ bg_status bg__comparison_record(bg_report *report, const bg__call *call, const c
     cJSON *list = bg__report_part(report, "comparisons"), *item = cJSON_CreateObject(), *note = NULL;
     char *text = NULL;
 
-    /* Keeps the text, which needs a tenth of the memory of its items: there is a comparison for each output of a
-     * pass. */
+    /* Keeps the text instead of the items, since the text needs a tenth of their memory and each output of a pass has a
+     * comparison. */
     if (item != NULL && fill_comparison(item, call, field, shape, against, d))
         text = cJSON_PrintUnformatted(item);
     cJSON_Delete(item);

@@ -47,7 +47,7 @@ static int create_temporary(char *name, mode_t mode)
     return descriptor;
 }
 
-/* The caller frees it. */
+/* Makes a name for the unfinished file. The caller frees it. */
 static char *make_temporary_name(const char *target)
 {
     char *name = NULL;
@@ -85,7 +85,7 @@ int bg__file_create(const char *path)
     return descriptor;
 }
 
-/* Renames the finished file in one step. fresh: fails if the name exists. */
+/* Renames the finished file in one step. fresh: fails if the file `path` exists. */
 static bg_status rename_temporary(const char *unfinished, const char *target, const char *path, bool fresh)
 {
     if (!fresh)
@@ -108,7 +108,7 @@ static bg_status write_and_close(FILE *file, const char *path, bg__file_writer w
     return status;
 }
 
-/* Whether path is a device or a pipe, like /dev/null, which must not be replaced by a file. */
+/* Whether `path` is a device or a pipe, like /dev/null. A file must not replace it. */
 static bool is_special_file(const char *path)
 {
     struct stat about;

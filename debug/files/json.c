@@ -1,4 +1,5 @@
-/* cJSON writes any bytes, but JSON must be UTF-8: names of files and ops may have other bytes. */
+/* Writes cJSON objects as valid UTF-8, which JSON requires. Names of files and ops may contain other bytes, which cJSON
+ * would write as they are. */
 #include "json.h"
 
 #include <stdio.h>

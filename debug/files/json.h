@@ -16,7 +16,7 @@ static inline cJSON *bg__json_add_object(cJSON *list)
     return NULL;
 }
 
-/* As cJSON_Print, but always valid UTF-8: U+FFFD replaces each byte that is not part of a character, and control
+/* As cJSON_Print, but always valid UTF-8. U+FFFD replaces each byte that is not part of a character. Control
  * characters, including U+0080 to U+009F, are written as \u and their number. The caller frees the text with
  * cJSON_free. NULL: out of host memory. */
 char *bg__json_text(const cJSON *root, bool indented);

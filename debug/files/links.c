@@ -10,7 +10,8 @@
 
 enum { MOST_LINKS = 40 }; /* as many as Linux follows */
 
-/* The target of the link at path, relative to the same directory as path; NULL with errno. */
+/* The target of the link at `path`, relative to the same directory as `path`. Returns NULL with errno after a
+ * failure. */
 static char *follow_link(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-/* Follows symbolic links to the final path, whether that file exists or not: a new file must replace the target of the
- * link, not the link. The caller frees the result. NULL with errno; EACCES: a link is foreign. */
+/* Follows symbolic links to the final path, which need not exist. A new file must replace the target of a link, not the
+ * link. The caller frees the result. Returns NULL with errno after a failure; EACCES: a link is foreign. */
 char *bg__link_resolve(const char *path);
 
-/* Whether another user created path (a link itself, not its target) in a shared directory like /tmp. The kernel follows
- * no such links there (proc(5), protected_symlinks). */
+/* Whether another user created `path` in a shared directory like /tmp. If `path` is a link, this is about the link
+ * itself, not its target. The kernel does not follow such links there (proc(5), protected_symlinks). */
 bool bg__path_is_foreign(const char *path);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "debug/memory/allocate.h"
 
-/* Few rows are needed where streams fork and join; many, where each node waits for nodes of hundreds of lanes. */
+/* The number of rows is low if streams only fork and join. It is high if each node waits for nodes of hundreds of
+ * lanes. */
 enum { ENTRIES_MAX = 1 << 23 /* 64 MiB */ };
 
 void bg__lanes_free(bg__lanes *s)
@@ -97,7 +98,7 @@ static int compare_entries(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The position of that lane in the row; 0: the row does not have it. */
+/* The position that the row has for that lane; 0: the row does not have the lane. */
 static unsigned find_position(const bg__lanes *s, size_t index, int lane)
 {
     const bg__lane_row *row = &s->rows[index];
@@ -154,7 +155,7 @@ static int find_continued_lane(const bg__lanes *s, size_t node)
     return found;
 }
 
-/* A lane whose last node comes before this node and has no further successor; -1: none. */
+/* Finds a lane whose last node comes before this node and has no successor without a lane; -1: none. */
 static int find_ended_lane(const bg__lanes *s)
 {
     int found = -1;

@@ -1,13 +1,13 @@
-/* Lanes: chains of nodes, which approximate the streams that a graph was captured on. They tell which nodes come before
- * which. */
+/* Lanes are chains of nodes. They approximate the streams that a graph was captured on, and tell which nodes come
+ * before which. */
 #ifndef BG_DEBUG_LANES_H
 #define BG_DEBUG_LANES_H
 
 #include "layout.h"
 
-/* For each lane, the last node that a node waits for, by its position: a vector clock. Nodes share rows. */
+/* A vector clock: for each lane, the position of the last node in the lane that a node waits for. Nodes share rows. */
 typedef struct bg__lane_row {
-    size_t first, count; /* in entries, by lane */
+    size_t first, count; /* range in `entries`, sorted by lane */
 } bg__lane_row;
 
 typedef struct bg__lane_entry {
@@ -18,12 +18,12 @@ typedef struct bg__lane_entry {
 typedef struct bg__lanes {
     int *lane;                   /* for each node of the layout, from 0 */
     unsigned *position;          /* position of each node in its lane, from 1 */
-    size_t *rank;                /* place of each node in the order in which nodes got lanes; a node before another has
-                                  * the lower one */
+    size_t *rank;                /* place of each node in the order in which nodes got lanes; if one node comes before
+                                  * another, its place is lower */
     size_t placed;               /* number of nodes that have a lane */
-    size_t *after, *first_after; /* after: the nodes that each node waits for, adjacent and in order, from
+    size_t *after, *first_after; /* after: for each node, the nodes that it waits for, adjacent and in order, from
                                   * first_after[node] on; a node may occur twice */
-    size_t *row;                 /* for each node, the index of its row; an entry of its own lane in the row has no
+    size_t *row;                 /* for each node, the index of its row; the row's entry for the node's own lane has no
                                   * meaning */
     bg__lane_row *rows;
     size_t row_count, row_capacity;
@@ -37,14 +37,14 @@ typedef struct bg__lanes {
     size_t *left;                    /* number of successors of each node that have no lane yet */
     size_t *joined;                  /* for each node, the row of nodes that wait for it alone; 0: not made */
     bg__lane_entry *waited;          /* the lanes that the current node waits for */
-    size_t *waited_at, waited_count; /* for each lane, its index in met, from 1; 0: none */
+    size_t *waited_at, waited_count; /* waited_at: for each lane, its index in `waited`, from 1; 0: none */
     /* Used to search along the edges. */
     size_t *seen, *stack, mark;
 } bg__lanes;
 
-/* Puts each node into a lane. A node continues the lane of a node that it waits for, unless another node has continued
- * it; otherwise it takes the lane of a chain that ended before it, or a new lane. Consumes the waits of the layout.
- * Call bg__lanes_free also after a failure. Errors: OUT_OF_MEMORY. */
+/* Puts each node into a lane. A node continues the lane of a node that it waits for, unless another node has already
+ * continued that lane. Otherwise the node takes a lane that ended before it, or a new lane. Counts down the member
+ * `waits` of `layout`. Call bg__lanes_free also after a failure. Errors: OUT_OF_MEMORY. */
 bg_status bg__lanes_find(bg__lanes *lanes, bg__layout *layout);
 /* Whether node b waits for node a, directly or through other nodes. */
 bool bg__lanes_is_before(bg__lanes *lanes, size_t a, size_t b);

@@ -28,7 +28,7 @@ done:
     return status;
 }
 
-/* The steps before and behind a child graph; both NOWHERE: the graph is not a child graph. */
+/* The steps before and after a child graph; both NOWHERE: the graph is not a child graph. */
 typedef struct child_bounds {
     long begin, end;
 } child_bounds;

@@ -1,4 +1,4 @@
-/* Reads parameters of nodes in one form, whichever form CUDA has. */
+/* Reads parameters of nodes. The result has one form, although CUDA has several forms of parameters. */
 #include "nodes.h"
 
 #include <string.h>

@@ -54,7 +54,7 @@ static void add_value(bg__node_values *v, const char *name, int kind, const void
     v->list[v->count++] = (bg__node_value){.name = name, .value = value, .bytes = bytes, .kind = kind};
 }
 
-/* there: whether the node has the value. */
+/* there: the node has the value. */
 static void add_word(bg__node_values *v, const char *name, int kind, bool there, uint64_t word)
 {
     v->words[v->count] = word;
@@ -66,8 +66,8 @@ static void add_number(bg__node_values *v, const char *name, uint64_t number)
     add_word(v, name, BG__VALUE_NUMBER, true, number);
 }
 
-/* Four bytes, since a graph has thousands of kernels, and check --attach --what=recapture writes all values to a file.
- */
+/* Stores only four bytes: a graph has thousands of kernels, and check --attach --what=recapture writes all values to a
+ * file. */
 static void add_short(bg__node_values *v, const char *name, int kind, bool there, unsigned number)
 {
     memcpy(&v->words[v->count], &number, sizeof number);
@@ -97,7 +97,8 @@ done:
     return status;
 }
 
-/* With one row, the pitch means nothing and CUDA may choose any; the same holds for the slices. */
+/* If a copy has one row, its pitch means nothing and CUDA may choose any pitch. The same holds for the height of a
+ * slice if the copy has one slice. */
 static void add_copy_values(bg__node_values *v, const struct cudaMemcpy3DParms *copy)
 {
     const bool slices = copy->extent.depth > 1, rows = slices || copy->extent.height > 1;

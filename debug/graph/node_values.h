@@ -1,4 +1,4 @@
-/* The values that a node runs with: all that CUDA reads back of it. */
+/* The values that a node runs with, as far as CUDA reports them. */
 #ifndef BG_DEBUG_NODE_VALUES_H
 #define BG_DEBUG_NODE_VALUES_H
 
@@ -23,16 +23,16 @@ typedef struct bg__node_value {
         BG__VALUE_NUMBER,
         BG__VALUE_ADDRESS,
         BG__VALUE_EVENT,
-        BG__VALUE_PARAMETER, /* of a kernel: may contain addresses and padding */
+        BG__VALUE_PARAMETER, /* a parameter of a kernel, which may contain addresses and padding */
         BG__VALUE_SCHEDULING /* decides when the node runs, not what it computes */
     } kind;
-    int index;     /* of a parameter among the kernel's parameters */
-    size_t offset; /* likewise, in bytes */
+    int index;     /* of a parameter: its index among the kernel's parameters */
+    size_t offset; /* of a parameter: the offset of the value in it, in bytes */
 } bg__node_value;
 
-/* All values of a node, but for the parameters of its kernel. */
+/* All values of a node except the parameters of its kernel. */
 typedef struct bg__node_values {
-    const bg__node *node; /* must outlive it */
+    const bg__node *node; /* must outlive this struct */
     int count;
     bg__node_value list[16];
     uint64_t words[16]; /* values that the node does not contain in this form */
@@ -40,16 +40,16 @@ typedef struct bg__node_values {
 /* Errors: CUDA. */
 bg_status bg__node_values_read(const bg__node *node, bg__node_values *values);
 
-/* Reads the index-th value; the parameters of a kernel are the last ones. Nodes of one type have the same values in the
- * same order. Returns false if there is none. */
+/* Reads the value of that index. The parameters of a kernel are the last values. Nodes of one type have the same values
+ * in the same order. Returns false if there is no such value. */
 bool bg__node_values_get(const bg__node_values *values, int index, bg__node_value *value);
 
-/* Whether the node is a kernel of NCCL, which gives each captured collective memory and numbers of its own: its
- * parameters differ in every capture. */
+/* Whether the node is a kernel of NCCL. NCCL gives each captured collective its own memory and numbers, so the
+ * parameters of the kernel differ in every capture. */
 bool bg__node_is_collective(const bg__node *node);
 
-/* Sums over all edges, so that their order does not matter: of the nodes at both ends, and of these and the edge data
- * (ports, types). */
+/* Sums of hashes over all edges, so that the order of the edges does not matter. ends: hashes of the nodes at both
+ * ends. kinds: hashes of these nodes and of the edge data (ports, types). */
 typedef struct bg__edge_hashes {
     uint64_t ends, kinds;
 } bg__edge_hashes;

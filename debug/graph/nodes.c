@@ -38,8 +38,8 @@ done:
 
 /* ---- kernels ---- */
 
-/* Whether the error means that CUDA does not report this: a kernel or node of an unsupported kind, or an index after
- * the last parameter. Other errors are failures. */
+/* Whether the error means that CUDA does not report the value: the kernel or node is of an unsupported kind, or the
+ * index is after the last parameter. Other errors are failures. */
 static bool is_refusal(cudaError_t error)
 {
     return error == cudaErrorInvalidValue || error == cudaErrorNotSupported ||
@@ -47,7 +47,7 @@ static bool is_refusal(cudaError_t error)
            error == cudaErrorSymbolNotFound;
 }
 
-/* Returns BG_OK if the driver answers (*told) or refuses. */
+/* *told: the driver has answered. Returns BG_OK if the driver answers or refuses. */
 static bg_status check_driver_result(CUresult result, const char *call, bool *told)
 {
     *told = result == CUDA_SUCCESS;
@@ -199,7 +199,7 @@ static cudaError_t read_node_params(const node_reader *w, bg__node *node, const 
 #undef ASK
 }
 
-/* If CUDA does not report the parameters of a node, they stay unknown; this is no failure. */
+/* Reads the parameters of a node. If CUDA does not report them, they stay unknown; this is not a failure. */
 static bg_status read_params(node_reader *w, bg__node *node)
 {
     const char *call;

@@ -14,13 +14,14 @@ typedef struct bg__tools {
     const char *trace;                     /* BG_TRACE: file for the timeline of the next replay; NULL: none */
     bool reported;                         /* BG_REPORT counts the graph */
     bg__allocations *used;                 /* allocations that the nodes use; NULL: not read yet */
-    size_t freed;                          /* number of them that were freed while no node pointed into one */
-    struct bg_report *checked;             /* BG_CHECK=graph: all its findings; NULL: none yet */
-    int check_count;                       /* number of its checks before replays */
+    size_t freed;                          /* number of allocations in `used` that were freed while no node pointed into
+                                            * them */
+    struct bg_report *checked;             /* BG_CHECK=graph: a report of all findings of the check; NULL: none yet */
+    int check_count;                       /* BG_CHECK=graph: number of checks before replays */
 } bg__tools;
 
-/* Between these calls, other tools ignore the captures and replays of the calling thread, which a tool makes. They
- * nest: pass the result of enter to leave. */
+/* Between these calls, other tools ignore the captures and replays of the calling thread, since a tool makes them. The
+ * calls nest: pass the result of `enter` to `leave`. */
 bool bg__tool_enter(void);
 void bg__tool_leave(bool before);
 

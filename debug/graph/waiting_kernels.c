@@ -8,8 +8,8 @@
 #define SAME "the same kernel of the other ranks"
 #define NCCL "NCCL's kernels of the other ranks"
 
-/* Parts of kernel names, in upper or lower case; more specific ones come first. others NULL: the kernel waits for no
- * other. */
+/* Parts of kernel names; case does not matter. More specific parts come first. others NULL: the kernel waits for no
+ * other kernel. */
 static const struct {
     const char *part, *others;
 } known[] = {

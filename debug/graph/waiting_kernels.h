@@ -6,13 +6,13 @@
 
 #include "nodes.h"
 
-/* Returns the kernels on other ranks, devices or streams that the kernel of that name waits for and that must run at
- * the same time: "NCCL's kernels of the other ranks". Such a kernel never ends if it runs alone: it must not run before
- * or after these kernels. name: as in bg__kernel. NULL: no such kernel is known. */
+/* Finds which kernels on other ranks, devices or streams the kernel of that name waits for. All these kernels must run
+ * at the same time: alone, or before or after the others, the kernel never ends. Returns text such as "NCCL's kernels
+ * of the other ranks". NULL: no such kernel is known. name: as in bg__kernel. */
 const char *bg__kernel_waits_for_others(const char *name);
 
-/* blocks: the blocks that a kernel node launches; fit: how many of them run at once on the current device; 0: CUDA does
- * not report it. */
+/* blocks: the number of blocks that a kernel node launches. fit: the number of blocks that run at once on the current
+ * device; 0: CUDA does not report it. */
 typedef struct bg__grid {
     unsigned long long blocks, fit;
 } bg__grid;

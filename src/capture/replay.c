@@ -108,10 +108,9 @@ static inline bg_status status_from_cuda(cudaError_t error, const char *call)
     return bg__fail_cuda(error, call);
 }
 
-/* Records an event now, so that the next replay need not use the stream: the handle of the per-thread default stream
- * means another stream in another thread, and under --attach the program may be capturing on the stream by then. After
- * a failure, too, since work may be queued. */
-static bg_status record_use_now(const bg_graph *graph, bg_status status)
+/* The handle of the per-thread default stream means another stream in another thread, so the next replay cannot be
+ * ordered by the handle. Therefore this records an event, after a failure, too, since work may be queued. */
+static bg_status record_per_thread_use(const bg_graph *graph, bg_status status)
 {
     cudaError_t error = bg__last_use_record_event(graph->use, graph->use->stream);
     if (status == BG_OK)
@@ -340,8 +339,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     end = step + graph->step_count;
     if (__builtin_expect(graph->diverted, 0)) {
         status = replay_diverted(graph, stream);
-        if (stream != cudaStreamPerThread)
-            status = record_use_now(graph, status);
+        if (stream != cudaStreamPerThread) /* under --attach the program may capture on the stream by the next replay */
+            bg__clear_cuda_error(bg__last_use_record_event(use, stream));
         step = end;
     }
     for (; step < end; step++) {
@@ -353,7 +352,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
         }
     }
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
-        status = record_use_now(graph, status);
+        status = record_per_thread_use(graph, status);
     count_replay(graph, status);
     bg__last_use_release(use);
     return status;
@@ -389,7 +388,7 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
 {
     bg__watch_ranks_leave(graph);
     if (stream == cudaStreamPerThread)
-        status = record_use_now(graph, status);
+        status = record_per_thread_use(graph, status);
     if (!bg__thread_self()->in_tool)
         count_replay(graph, status);
     bg__last_use_release(graph->use);
