@@ -1,4 +1,4 @@
-/* The shim calls this after the program's first successful cuInit. */
+/* Starts the tools. The shim calls bg__attach_begin after the program's first successful cuInit. */
 #include "attach_interface.h"
 
 #include "base/base.h"

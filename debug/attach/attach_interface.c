@@ -12,7 +12,8 @@
 #include "debug/attach/report/report_list.h"
 #include "debug/attach/report/memory_names.h"
 
-/* As in a hook: hooks ignore the tools' own calls, and a cancelled thread does not keep their locks. */
+/* Begins work of the tools on the program's thread. Hooks ignore the tools' own calls, and the thread cannot be
+ * cancelled while it has a lock of the tools. */
 static int enter_tools(void)
 {
     int before;

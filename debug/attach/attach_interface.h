@@ -1,4 +1,5 @@
-/* What begins with the tools: their subscribers, and the functions of breakgraph/attach.h for the program. */
+/* The list of the tools' subscribers, and the function that offers the functions of breakgraph/attach.h to the
+ * program. */
 #ifndef BG_ATTACH_ATTACH_INTERFACE_H
 #define BG_ATTACH_ATTACH_INTERFACE_H
 

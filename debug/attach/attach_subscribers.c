@@ -1,5 +1,5 @@
-/* Who gets the events of the program, in this order: first the facts, then what is looked at, in the order of execution
- * and report. */
+/* The list of subscribers. Each event goes to them in this order: first to the facts, then to the checks, in the order
+ * in which the checks run and report. */
 #include "attach_interface.h"
 
 #include "debug/attach/events/subscribers.h"
@@ -24,7 +24,7 @@ const bg__subscriber *const bg__attach_subscribers[] = {
     &bg__check_values,
     &bg__check_modules,
     &bg__check_blocks,
-    &bg__check_pointers, /* behind the blocks, which know the tensors */
+    &bg__check_pointers, /* after bg__check_blocks, which knows the tensors */
     &bg__check_copies,
     &bg__check_other_graph,
     &bg__check_captures,

@@ -82,7 +82,7 @@ static bg_status report_outside_of_ops(bg__bisection *b)
     bg__shadow *s = &b->shadow;
     bg__report_add(
         s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
-        "bg_check_recapture names what a capture froze; make an op (BG_OP) of work that is launched between ops",
+        "run bg_check_recapture, which names what a capture froze; put work that is launched between ops into an op (BG_OP)",
         "the fault is in work outside op calls, or in arguments that the capture has frozen: the replay differs "
         "from the eager pass even with all %zu op calls eager",
         b->count);

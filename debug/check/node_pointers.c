@@ -189,7 +189,7 @@ static void report_lost_allocation(const pointer_scan *s, const lost_allocation 
     bg__node_pointer_text(held, place, sizeof place);
     bg__report_add_for_calls(
         s->report, l->reused ? "reused" : "dangling", held->alone ? BG_FAULT : BG_WARNING, &l->about,
-        (const void *)held->address, "keep memory that the graph uses allocated as long as the graph, or capture again",
+        (const void *)held->address, "free the memory only after the graph is destroyed, or capture again",
         "%s is %p, in memory that was freed after the capture%s%s%s: offset %zu in the block of %zu bytes at %p; %s",
         place, (void *)held->address, where, l->reused ? " and belongs to another allocation now" : "",
         held->alone ? "" : " (in a struct, so it may be a number or padding)", held->address - was->base, was->bytes,

@@ -7,8 +7,8 @@
 #include "debug/step/step.h"
 #include "debug/memory/tensors.h"
 
-enum { TRIES = 3 }; /* walks with each pattern; an output that differs between two walks with one pattern varies by
-                     * itself */
+/* Walks with each pattern. An output that differs between two walks with one pattern varies by itself. */
+enum { TRIES = 3 };
 
 /* An output of a call, read after the call ran. */
 typedef struct recorded_output {

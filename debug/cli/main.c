@@ -1,6 +1,6 @@
-/* The command breakgraph. Each of its rooms uses only those before it: output, process, arguments, ranks, observe,
- * recapture, bisect and doctor, commands. They use the public headers, the table of environment variables, debug/files,
- * debug/step/dump_index.h and base/. */
+/* The command breakgraph. Each of its folders uses only the folders before it: output, process, arguments, ranks,
+ * observe, recapture, bisect and doctor, commands. They use the public headers, the table of environment variables,
+ * debug/files, debug/step/dump_index.h and base/. */
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const cli_command *const commands[] = {&help,      &version,  &cli_doctor
                                               &cli_check, &cli_step, &cli_bisect, &cli_report};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-/* NULL where there is none. */
+/* Returns NULL if there is no such command. */
 static const cli_command *find_command(const char *name)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++)

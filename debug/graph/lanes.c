@@ -168,8 +168,8 @@ static int find_ended_lane(const bg__lanes *s)
     return found;
 }
 
-/* Finds the row of a node: that of the previous node in its lane, a row shared by all nodes that wait for one node
- * only, or a new one. */
+/* Finds the row of a node. It is the row of the previous node in its lane, a row shared by all nodes that wait only for
+ * the same node, or a new row. */
 static bg_status find_row(bg__lanes *s, size_t node, bool continues)
 {
     size_t count = s->first_after[node + 1] - s->first_after[node], *joined = NULL;

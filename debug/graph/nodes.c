@@ -178,7 +178,7 @@ static cudaError_t read_free_params(bg__node *node)
     return error;
 }
 
-/* *call: the name of the function that was called. */
+/* *call: the name of the CUDA function that was called. */
 static cudaError_t read_node_params(const node_reader *w, bg__node *node, const char **call)
 {
 #define ASK(function, ...) (*call = #function, function(node->handle, __VA_ARGS__))

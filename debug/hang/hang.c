@@ -11,7 +11,7 @@
 enum { TICK_MS = 100 };
 
 static atomic_bool is_ending; /* the process is exiting normally */
-static pid_t process;         /* that started the thread; not a forked child */
+static pid_t process;         /* the process that started the thread; a forked child has no thread */
 
 /* ---- the thread ------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* The copies whose launches are followed, for the thread that reads their marks. */
+/* The list of the copies whose launches are followed, for the thread that reads the marks. */
 #ifndef BG_DEBUG_HANG_COPIES_H
 #define BG_DEBUG_HANG_COPIES_H
 
@@ -12,16 +12,16 @@ typedef struct bg__hang_copy {
     cudaGraphExec_t key;
     char *name, *graph; /* names of what is launched and of its graph */
     bg__marked_graph marked;
-    bg__marked_node self; /* if it is not a graph: its call; name NULL: none */
-    char why[256];        /* why it is followed as a whole; "": node by node */
+    bg__marked_node self; /* the call of a target that is not a graph; name NULL: none */
+    char why[256];        /* why launches are followed as a whole; "": they are followed node by node */
     uint64_t earlier;     /* launches before this copy */
     _Atomic uint32_t launched;
     atomic_bool broken; /* marks cannot be written */
-    bool gone;          /* released: no more launches */
-    /* The members below belong to the thread. */
+    bool gone;          /* the copy was released, so no more launches follow */
+    /* The members below belong to the thread that reads the marks. */
     uint32_t begun, ended; /* marks as last read */
     size_t nodes;          /* nodes that had ended */
-    double moved;          /* when one of these last changed, in ms */
+    double moved;          /* when `begun`, `ended` or `nodes` last changed, in ms */
     int place;             /* entry in running_file.h, from 1; 0: none */
 } bg__hang_copy;
 
@@ -32,17 +32,17 @@ bg_status bg__hangs_read_environment(void);
 extern pthread_mutex_t bg__hang_copies_lock;
 extern bg__hang_copy *bg__hang_copies;
 
-/* Returns how many of its nodes have ended. */
+/* Returns how many nodes of the copy have ended. */
 size_t bg__hang_copy_count_ended(const bg__hang_copy *watched);
 /* Returns the finding as a row for bg__running_add_row; NULL: out of host memory. began: the launch has begun. */
 char *bg__hang_format_row(const bg__hang_copy *watched, bool began, double since_ms);
 /* The same for a node that runs alone. */
 char *bg__hang_format_node_row(const char *graph, const bg__marked_node *node, double since_ms);
-/* Writes rows of nodes that run alone for long. now: in ms. writes: also rewrites existing rows. */
+/* Writes rows of nodes that have run alone for a long time. now: in ms. writes: also rewrites existing rows. */
 void bg__hang_check_nodes(double now, bool writes);
 void bg__hang_remove_node_rows(void);
 enum { BG__HANG_LONG_MS = 1000 };
-/* Replaces the row at *place, which counts from 1; 0: there is none yet. Frees row. */
+/* Replaces the row at *place, which counts from 1; 0: there is no row yet. Frees `row`. */
 void bg__hang_replace_row(int *place, char *row, unsigned long count);
 void bg__hang_remove_row(int *place);
 /* Writes "thread 12 (main) waits in cudaStreamSynchronize at model.py:3"; "" if no thread waits. */

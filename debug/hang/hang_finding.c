@@ -8,14 +8,14 @@
 
 enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };
 
-/* A node that has not ended, though all nodes that it waits for have. */
+/* A node that has not ended, although all nodes that it waits for have ended. */
 typedef struct stuck_node {
     const bg__marked_node *node; /* NULL: none */
     /* More such nodes: a kernel that fills the device keeps others from running. */
     const bg__marked_node *other[OTHERS];
     size_t others;
     size_t ended;
-    size_t behind; /* nodes that wait for it */
+    size_t behind; /* number of nodes that wait for it */
 } stuck_node;
 
 static bool has_node_ended(const bg__hang_copy *w, size_t node)
@@ -48,7 +48,7 @@ static size_t count_waiting_nodes(const bg__marked_graph *m, size_t first, bool 
     return count;
 }
 
-/* Ranks nodes by how likely they hang: most of the nodes that could run do not. */
+/* Ranks a node by how likely it hangs. Most of the nodes that could run do not hang. */
 static int wait_likelihood(const bg__marked_node *node)
 {
     if (node->others != NULL)
@@ -227,8 +227,8 @@ static char *print_hang_row(const char *graph, const char *message, const char *
 char *bg__hang_format_row(const bg__hang_copy *w, bool began, double since_ms)
 {
     const char *advice = w->key == NULL ? "check what it waits for, or launches"
-                         : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then "
-                                   "the node is named"
+                         : began ? "move nodes that CUDA cannot copy, such as memory nodes, out of the graph; then "
+                                   "the node that hangs is named"
                                  : "check what the program launches before it, and what that work waits for";
     char message[700], waits[400];
     stuck_node s = {.node = NULL};

@@ -1,4 +1,4 @@
-/* Reports nodes that hang while a walk runs them (step). */
+/* Reports nodes that hang while a walk runs them one by one (step). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static single_run *get_this_run(void)
     return this_run;
 }
 
-/* Out of host memory, a hang of this node is not reported. */
+/* If host memory runs out, a hang of this node is not reported. */
 void bg__hang_node_begin(const bg_graph *graph, const bg__node *node, const bg__call *call)
 {
     single_run *a = bg__hangs_wanted() ? get_this_run() : NULL;

@@ -96,8 +96,8 @@ static struct cudaMemsetParams mark_params(const bg__marked_graph *marked, size_
                                      .height = 1};
 }
 
-/* A kernel that fills the device would delay the mark of a node before it. So each node waits for the marks of the
- * nodes that it depends on. */
+/* Adds a mark behind each node. Each node waits for the marks of the nodes that it depends on. Otherwise a kernel that
+ * fills the device would delay the mark of an earlier node. */
 static bg_status add_marks(bg__marked_graph *marked, cudaGraphNode_t *nodes, cudaGraphNode_t *marks)
 {
     struct cudaMemsetParams params = mark_params(marked, BG__MARK_NODES, 0, marked->count);

@@ -1,5 +1,5 @@
-/* A copy of a graph in which a mark follows each node: a word of host memory that the device writes when the node has
- * ended, before any dependent node begins. */
+/* Makes a copy of a graph in which a mark follows each node. A mark is a word of host memory. The device writes it when
+ * the node has ended, before any dependent node begins. */
 #ifndef BG_DEBUG_MARKED_GRAPH_H
 #define BG_DEBUG_MARKED_GRAPH_H
 
@@ -38,8 +38,8 @@ typedef struct bg__marked_graph {
 
 enum { BG__MARKED_NODES_MAX = 1 << 16 }; /* most nodes of a graph */
 
-/* Makes the copy. `source` is a segment of `graph`, which has the calls that name its nodes. On failure, `marked` has
- * the marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_graph_free also
+/* Makes the copy. `source` is a segment of `graph`, which has the calls that name the nodes. After a failure, `marked`
+ * has only the marks of launches. If these failed, too, marked.marks.words is NULL. Call bg__marked_graph_free also
  * after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_NODES_MAX nodes), CUDA (`source` cannot be
  * copied). */
 bg_status bg__marked_graph_create(bg__marked_graph *marked, const bg_graph *graph, int segment, cudaGraph_t source);

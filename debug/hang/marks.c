@@ -37,7 +37,7 @@ static bool acquire_spare(size_t count, bg__marks *marks)
     return found;
 }
 
-/* Uses mmap, since CUDA frees memory of its own with the context, while the thread may still read it. */
+/* Uses mmap: CUDA frees its own memory with the context, while the thread may still read the marks. */
 static bg_status map_marks(size_t count, bg__marks *marks)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (count * sizeof(uint32_t) + page - 1) / page * page;

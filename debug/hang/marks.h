@@ -13,10 +13,10 @@ typedef struct bg__marks {
     size_t capacity;
 } bg__marks;
 
-/* Gets count words, all 0. They are readable until the process ends, even after the context that wrote them is
+/* Gets `count` words, all 0. They are readable until the process ends, even after the context that registered them is
  * destroyed. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__marks_acquire(size_t count, bg__marks *marks);
-/* The device must not write the words any more. words NULL does nothing. */
+/* Releases the words. The device must not write them any more. Does nothing if `words` is NULL. */
 void bg__marks_release(bg__marks *marks);
 
 #endif

@@ -58,7 +58,7 @@ static void warn_unchecked(const char *check, const char *name)
     bg__process_report_add_unchecked(check, name, why);
 }
 
-/* Prints the findings, or why the check failed, and destroys report. */
+/* Prints the findings, or why the check failed, and destroys `report`. */
 static void print_and_destroy_report(const char *check, const char *name, bg_status status, bg_report *report)
 {
     bg__foreign_error_note();
@@ -121,8 +121,8 @@ void bg__env_check_padding(bg_graph *graph, const bg__padded_buffer *buffers, si
 
 /* ---- BG_CHECK=graph ---- */
 
-/* Adds to the report of the graph the findings of `fresh` that it lacks. Returns false if there are none. Messages are
- * not compared, since they count replays. */
+/* Adds to `all`, the report of the graph, the findings of `fresh` that it lacks. Returns false if it lacks none.
+ * Messages are not compared, since they count replays. */
 static bool add_new_findings(bg_report *all, const bg_report *fresh)
 {
     bool any = false;
@@ -176,7 +176,8 @@ done:
     bg__error_restore(hidden);
 }
 
-/* Early replays are always checked: what the capture used may be freed, or its functions may return, soon after it. */
+/* Early replays are always checked. Soon after the capture, memory that the capture used may be freed, and functions
+ * that the capture used may return. */
 static bool is_early_replay(const bg_graph *graph)
 {
     enum { FIRST = 3 }; /* replays that are always checked */
@@ -193,7 +194,7 @@ static void check_before_replay(bg_graph *graph, const void *frame)
     check_again(graph, false, frame);
 }
 
-/* A failed capture leaves no graph to count, and the program gets the error of the capture. */
+/* A failed capture is not counted, since it leaves no graph. The program gets the error of the capture. */
 void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame)
 {
     char text[1024];

@@ -5,7 +5,7 @@
 #include "graph/inspect.h"
 #include "graph/debug_table.h"
 
-/* Print findings to standard error. If a check fails, it prints a warning and leaves the graph unchanged. */
+/* Prints findings to standard error. If a check fails, prints a warning and leaves the graph unchanged. */
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 /* The check "recapture" for a bucket of a runner. `around` NULL: not for a bucket. */
 void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,

@@ -18,7 +18,7 @@ bg_status bg__compile_check_tolerance(const char *text, const char *from)
     return status;
 }
 
-/* Adds the items of BG_TOLERANCE that name ops: the others are for tools that compare with another computation. */
+/* Adds the items of BG_TOLERANCE that name ops. The other items are for tools that compare with another computation. */
 static bg_status add_op_tolerances(bg__tolerances *tolerances, const char *text)
 {
     size_t kept = tolerances->count;
@@ -58,7 +58,7 @@ void bg__compile_describe(const bg_tensor *tensor, const bgk_difference *differe
 
 /* ---- what the referee has found ---- */
 
-/* The same rule and reason may occur at many places: only the first one is reported. */
+/* The same rule and reason may occur at many places, but only the first place is reported. */
 static bool is_reported(const bg_graph *graph, int index, const bg_fusion *fusion)
 {
     bg_fusion earlier = BG_FUSION_INIT;
@@ -86,7 +86,7 @@ static void report_fitting_rule(bg_report *report, const bg__call *run, int coun
                    count == 1 ? "" : "s");
 }
 
-/* This is no fault: the graph uses the calls themselves. */
+/* An unproven rule is not a fault: the graph uses the calls themselves. */
 static void report_unproven_rule(bg_report *report, const bg__call *run, const char *why)
 {
     bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
@@ -118,7 +118,7 @@ static void report_fusion(bg_report *report, const bg_graph *graph, const bg_fus
         break;
     case BG_FUSION_SLOWER:
         bg__report_add(report, "fusion-slower", BG_NOTE, &run, NULL,
-                       "let the rule leave these shapes out (applies in bg_rule_attributes)",
+                       "let the rule refuse these shapes (its function `applies`, bg_rule_attributes)",
                        "the rule for %s is not used: %s", fusion->op, fusion->why);
         break;
     case BG_FUSION_APPLIED:
@@ -129,8 +129,9 @@ done:
     free(name);
 }
 
-/* Whether the finding is printed, or only listed in reports: a rule that is slower or refused, or that the program left
- * unproven, does no harm. At level 1 the user has asked for all of them. */
+/* Whether the finding is printed, or only listed in reports. Rules that do no harm are only listed: rules that are
+ * slower or refused, or that are unproven because the program did not prove any. At level 1 all findings are printed,
+ * since the user has asked for them. */
 static bool is_printed(const bg_fusion *fusion, const bg_compile_info *info)
 {
     return info->level == BG_LEVEL_AS_IS || fusion->state == BG_FUSION_DIFFERS ||

@@ -68,7 +68,7 @@ done:
 
 /* ---- replays ---------------------------------------------------------------------------------------------------- */
 
-/* Writes back outputs as the write-back nodes of the segment would. */
+/* Writes back outputs in the same way as the write-back nodes of the segment. */
 static bg_status run_writebacks(const struct bg__hang_tracker *h, const bg_graph *graph, int segment,
                                 cudaStream_t stream)
 {

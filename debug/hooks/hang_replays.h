@@ -1,4 +1,4 @@
-/* BG_HANG: replays whose steps are followed, so that a report can name the step that hangs. */
+/* BG_HANG: follows the steps of replays, so that a report can name the step that hangs. */
 #ifndef BG_DEBUG_HANG_REPLAYS_H
 #define BG_DEBUG_HANG_REPLAYS_H
 

@@ -31,7 +31,7 @@ static char *dumped_directory;
 /* BG_STEP_FROM and BG_STEP_DUMP apply to the first replay that is stepped. */
 static atomic_bool began;
 
-/* Whether this process has dumped there. take: marks the directory as dumped to. */
+/* Whether this process has dumped to `directory`. take: also marks the directory as dumped to. */
 static bool check_dumped(const char *directory, bool take)
 {
     bool is;
@@ -103,7 +103,8 @@ static bool is_next_stepped(struct bg__stepping *stepping)
 }
 
 static struct {
-    atomic_bool missed, met; /* the stop of BG_STEP_STOP, in programs that do not use breakgraph */
+    atomic_bool missed, met; /* the stop of BG_STEP_STOP was missed in a graph, or met, in programs that do not use
+                              * breakgraph */
     pid_t process;           /* the process of these flags; a forked child does not warn */
 } stop_state;
 
@@ -169,7 +170,8 @@ void bg__stepping_set_observer(bg_graph *graph, const bg__node_observer *watcher
     bg__tools_find(graph)->stepping->watcher = *watcher;
 }
 
-/* A program that does not use breakgraph cannot be told of a failure of the tool: its graph runs anyway. */
+/* Whether the graph has an observer. Then the program does not use breakgraph, so a failure of the tool cannot be
+ * reported to it, and its graph runs anyway. */
 static bool has_observer(const struct bg__stepping *stepping)
 {
     return stepping->watcher.before != NULL;
@@ -195,7 +197,7 @@ static bg_status tolerate_dump_failure(const struct bg__stepping *stepping, bg_s
     return BG_OK;
 }
 
-/* A call that is not found is no failure: it may be in another graph of the program. */
+/* A call that is not found is not a failure: the call may be in another graph of the program. */
 static void record_stop(bg__walk_end *end)
 {
     if (end->what == BG_ERROR_STOPPED)
@@ -214,8 +216,8 @@ static bool is_number_part(const char *text)
     return text[0] == '#' && digits > 0 && text[1 + digits] == '\0' && (text[1] != '0' || digits == 1);
 }
 
-/* Writes a pattern for a name. The pattern may match other names, too: it has '*' for characters that BG_STEP_GRAPHS
- * does not take, and for what does not fit. */
+/* Writes a pattern for a name. The pattern may match other names, too: it has '*' in place of characters that
+ * BG_STEP_GRAPHS does not accept, and in place of the part of a long name that does not fit. */
 static void write_pattern(const char *name, char *pattern, size_t bytes)
 {
     static const char taken[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -232,7 +234,8 @@ static void write_pattern(const char *name, char *pattern, size_t bytes)
     snprintf(pattern + used, bytes - used, "%s", *at != '\0' || used == 0 ? "*" : "");
 }
 
-/* Writes the flags that choose this replay; none for the first stepped replay if no variables choose replays. */
+/* Writes the flags that choose this replay. For the first stepped replay, writes no flags if no variables choose
+ * replays. */
 static void write_replay_flags(const bg_graph *graph, bool first, char *flags, size_t bytes)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
@@ -291,7 +294,8 @@ static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
         record_coverage(&end.looked);
     if (status != BG_OK) /* writing the report changes bg_last_error() */
         snprintf(end.text, sizeof end.text, "%s", bg_last_error());
-    if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding reports it, and the program may not */
+    if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding reports the failure, and the program may not
+                                                            * report it */
         bg__process_report_add_unchecked("step", bg__graph_name(graph), end.text);
     if (bg__report_print_new(stepping->report, stderr))
         bg__process_report_add(stepping->report);

@@ -14,8 +14,8 @@ done:
     return status;
 }
 
-/* The next chunk is as large as all earlier ones together, so that few requests do not take much more memory than they
- * need. */
+/* The next chunk is as large as all earlier chunks together. So a few requests do not allocate much more memory than
+ * they need. */
 static size_t next_chunk_bytes(const bg__chunks *chunks)
 {
     enum { SMALLEST_CHUNK = 1 << 14, LARGEST_CHUNK = 1 << 24 };

@@ -14,8 +14,8 @@ typedef struct bg__chunks {
     size_t left;
 } bg__chunks;
 
-/* Allocates uninitialized memory, aligned for any element. All requests together take at most an eighth more than their
- * bytes, and one chunk of at most 16 MiB. Errors: OUT_OF_MEMORY, CUDA. */
+/* Allocates uninitialized memory, aligned for any element. The total allocated is at most the bytes of all requests,
+ * plus an eighth of them, plus one chunk of at most 16 MiB. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__chunks_allocate(bg__chunks *chunks, size_t bytes, void **memory);
 /* Frees all memory of the chunks. */
 void bg__chunks_free(bg__chunks *chunks);

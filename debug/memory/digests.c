@@ -48,7 +48,8 @@ done:
     return status;
 }
 
-/* Adds the differing pages of one span as few long ranges. at: the index of its first page. */
+/* Adds the differing pages of one span, and merges adjacent pages into one range. at: the index of the span's first
+ * page. */
 static bg_status compare_span(const bg__digests *a, const bg__digests *b, const bg__span *span, size_t at,
                               bg__spans *differing)
 {

@@ -4,7 +4,7 @@
 
 #include "spans.h"
 
-/* Digests of the pages of spans, each of which begins at a multiple of 8. Starts zeroed. */
+/* Digests of the pages of spans. Each span begins at a multiple of 8. Starts zeroed. */
 typedef struct bg__digests {
     unsigned long long *list;
     size_t count, capacity;

@@ -2,7 +2,8 @@
 
 #include "tensors.h"
 
-/* outputs and owned are candidates for `unread`; state is complete only after all calls have been read. */
+/* The members `outputs` and `owned` are candidates for `unread`. The member `state` is complete only after all calls
+ * have been read. */
 typedef struct footprint_reader {
     bg__footprint *footprint;
     const bg_graph *graph;
@@ -57,8 +58,8 @@ static bg_status add_unowned(void *user, void *ptr, size_t bytes)
     return bg__spans_add(&r->owned, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
 }
 
-/* Adds the static buffers of a runner. Tensors of calls may cover more of them than the rows of this graph, and the
- * other rows do not belong to the graph. */
+/* Adds the static buffers of a runner. Tensors of calls may contain more rows of these buffers than this graph uses.
+ * The other rows do not belong to the graph. */
 static bg_status add_buffers(footprint_reader *r)
 {
     const bg__recorded_addresses *noted = bg__graph_recorded_addresses(r->graph);

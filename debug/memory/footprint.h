@@ -5,11 +5,11 @@
 #include "graph/inspect.h"
 #include "spans.h"
 
-/* Ranges of memory that one pass of a graph uses, by the tensors of its calls. Starts zeroed. */
+/* Ranges of memory that one pass of a graph uses, according to the tensors of its calls. Starts zeroed. */
 typedef struct bg__footprint {
     bg__spans all;     /* tensors of the calls, and memory of the graph itself */
-    bg__spans state;   /* read by a call before any call writes it */
-    bg__spans written; /* written by a call */
+    bg__spans state;   /* memory that a call reads before any call writes it */
+    bg__spans written; /* memory that a call writes */
     bg__spans unread;  /* memory that no call may read before another call has written it */
 } bg__footprint;
 bg_status bg__footprint_compute(bg__footprint *footprint, const bg_graph *graph);

@@ -1,5 +1,5 @@
-/* uthash, where host memory may run out: an item that cannot be added is freed, and the variable that was given to
- * HASH_ADD becomes NULL. */
+/* Includes uthash, set up so that host memory may run out. An item that cannot be added is freed, and the variable that
+ * was given to HASH_ADD becomes NULL. */
 #ifndef BG_DEBUG_HASH_TABLE_H
 #define BG_DEBUG_HASH_TABLE_H
 

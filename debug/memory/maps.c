@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */
+/* Parses a line such as "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */
 static bool parse_map_line(char *line, bg__mapping *mapping)
 {
     char permissions[8];
@@ -58,7 +58,7 @@ bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 
 /* ---- stacks ---- */
 
-/* Marks an anonymous mapping that contains address as a stack. Returns NULL if address is in no stack. */
+/* Marks an anonymous mapping that contains `address` as a stack. Returns NULL if `address` is in no stack. */
 static bg__mapping *mark_stack(const bg__maps *maps, uintptr_t address)
 {
     bg__mapping *mapping = bg__maps_find(maps, address);
@@ -83,7 +83,8 @@ static void find_own_stack(bg__maps *maps)
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* The second to last number in the syscall file of a waiting thread is its stack pointer (proc(5)). */
+/* Marks the stack of a waiting thread. The second to last number in the thread's syscall file is its stack pointer
+ * (proc(5)). */
 static void mark_thread_stack(const bg__maps *maps, const char *thread)
 {
     char path[64], line[512], *stack;
@@ -124,8 +125,8 @@ static void mark_thread_stacks(const bg__maps *maps)
     (void)closedir(tasks);
 }
 
-/* pthread_create puts an inaccessible guard page below each stack. Both stay mapped after the thread has ended, when
- * /proc no longer lists it. */
+/* pthread_create puts an inaccessible guard page below each stack. The stack and its guard page stay mapped after the
+ * thread has ended, when /proc no longer lists the thread. */
 static void mark_guarded_stacks(const bg__maps *maps)
 {
     enum { PAGE = 4096 };
@@ -168,7 +169,8 @@ bool bg__maps_is_dead_frame(const bg__maps *maps, uintptr_t address)
     enum { RED_ZONE = 128 }; /* bytes below the stack pointer that a function may use */
     const bg__mapping *mapping;
 
-    if (is_in_own_stack(maps, address)) /* not known on another stack, as of a fiber or a signal handler */
+    if (is_in_own_stack(maps, address)) /* the stack pointer is not known on another stack, as of a fiber or a signal
+                                         * handler */
         return is_in_own_stack(maps, maps->frame) && address < maps->frame;
     mapping = bg__maps_find(maps, address);
     return mapping != NULL && mapping->stack && mapping->top != 0 && address < mapping->top - RED_ZONE;

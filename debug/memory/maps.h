@@ -19,13 +19,14 @@ typedef struct bg__maps {
     uintptr_t own_stack, own_stack_end; /* stack of the calling thread */
 } bg__maps;
 
-/* Reads the mappings. frame: an address in the current stack. If that is the own stack of the calling thread, the
- * functions with frames below it have returned. Call bg__maps_free also after a failure. Errors: IO, OUT_OF_MEMORY. */
+/* Reads the mappings. frame: an address in the current stack. If the current stack is the calling thread's own stack,
+ * the functions with frames below `frame` have returned. Call bg__maps_free also after a failure. Errors: IO,
+ * OUT_OF_MEMORY. */
 bg_status bg__maps_read(bg__maps *maps, const void *frame);
 void bg__maps_free(bg__maps *maps);
-/* The mapping that holds address; NULL: none. */
+/* The mapping that contains `address`; NULL: none. */
 bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address);
-/* Whether address is in the stack of a thread, in the frame of a function that has returned. */
+/* Whether `address` is in the stack of a thread, in the frame of a function that has returned. */
 bool bg__maps_is_dead_frame(const bg__maps *maps, uintptr_t address);
 
 #endif

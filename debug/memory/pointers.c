@@ -15,7 +15,7 @@ void bg__allocations_free(bg__allocations *set)
     *set = (bg__allocations){NULL, 0, 0, NULL};
 }
 
-/* The number of allocations that begin at or below address. */
+/* The number of allocations that begin at or below `address`. */
 static size_t count_up_to(const bg__allocations *set, uintptr_t address)
 {
     size_t low = 0, high = set->count;
@@ -58,7 +58,8 @@ done:
     return status;
 }
 
-/* The intersection of range and mapping if both contain address; otherwise the one that contains it. */
+/* Returns the intersection of `range` and `mapping` if both contain `address`; otherwise the one of the two that
+ * contains it. If neither does, returns one byte at `address`. */
 static bg__allocation narrow_allocation(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
 {
     bg__allocation both = *range;

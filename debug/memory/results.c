@@ -6,7 +6,7 @@
 #include "memory/ledger.h"
 #include "spans.h"
 
-/* A call, and the index of its parent in the list; a call of the root has its own index. */
+/* A call, and the index of its parent in the list. For an outermost call, it is the index of the call itself. */
 typedef struct listed_call {
     const bg__call *call;
     size_t parent;
@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-/* Adds the outputs of the call that are not used by any call after the call and its inner calls. */
+/* Adds the outputs of the call that no later call uses. Its inner calls do not count as later calls. */
 static bg_status add_call_results(result_search *s, size_t place)
 {
     const bg__call *call = s->calls[place].call;

@@ -17,7 +17,7 @@ done:
     return status;
 }
 
-/* The index of the first piece that begins after address. */
+/* The index of the first piece that begins after `address`. */
 static size_t find_piece_after(const bg__snapshot *s, uintptr_t address)
 {
     size_t low = 0, high = s->count;
@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-/* Drops the pieces whose memory was freed. *dropped: there were some. */
+/* Drops the pieces whose memory was freed. *dropped: at least one piece was dropped. */
 static bg_status drop_freed_pieces(bg__snapshot *s, bool *dropped)
 {
     size_t kept = 0;
@@ -140,7 +140,8 @@ done:
     return status;
 }
 
-/* Reports a failure, but tries the copy once more: the snapshot is the only copy of the contents. */
+/* Restores a piece. After a failure, tries the copy once more, since the snapshot is the only copy of the contents.
+ * Returns the failure. */
 static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;

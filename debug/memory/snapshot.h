@@ -1,4 +1,4 @@
-/* Copies of memory ranges in device memory, from which the ranges can be restored. */
+/* Copies memory ranges into other device memory. The ranges can be restored from these copies. */
 #ifndef BG_DEBUG_SNAPSHOT_H
 #define BG_DEBUG_SNAPSHOT_H
 

@@ -12,7 +12,7 @@ void bg__spans_free(bg__spans *spans)
     *spans = (bg__spans){0};
 }
 
-/* The index of the first span that ends after address; count if there is none. */
+/* The index of the first span that ends after `address`; spans->count if there is none. */
 static size_t find_span_after(const bg__spans *spans, uintptr_t address)
 {
     size_t low = 0, high = spans->count;
@@ -42,8 +42,8 @@ done:
     return status;
 }
 
-/* Makes room for one span at index `at` by moving the spans on its shorter side: passes mostly use memory in the order
- * of addresses, upwards or downwards. */
+/* Makes room for one span at index `at` by moving the spans on its shorter side. This is fast, since passes mostly use
+ * memory in ascending or descending order of addresses. */
 static bg_status open_gap(bg__spans *spans, size_t at)
 {
     bool downwards = at < spans->count - at;
@@ -161,7 +161,7 @@ size_t bg__spans_bytes(const bg__spans *spans)
 
 /* ---- patterns ---- */
 
-/* The sign and the mantissa depend on the address; the square of the value is finite. */
+/* The sign and the mantissa of the word depend on the address. The square of the word, as a float, is finite. */
 static uint32_t word_by_address(uintptr_t address)
 {
     return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);

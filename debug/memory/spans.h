@@ -33,8 +33,8 @@ bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__s
 size_t bg__spans_bytes(const bg__spans *spans);
 
 /* ONES: bytes 0xff, which are NaN in every float format. PLACED: every four bytes are a large float that depends on
- * their address, so a copy at another address does not match the pattern there. OPPOSITE: the same with the other sign:
- * as maxima and minima ignore NaN, each address shows in one of them. */
+ * their address, so a copy at another address does not match the pattern there. OPPOSITE: as PLACED, but with the other
+ * sign. Maxima and minima ignore NaN, so the value of each address shows in a maximum or in a minimum. */
 typedef enum bg__pattern { BG__ONES, BG__ZEROS, BG__PLACED, BG__OPPOSITE, BG__PATTERNS } bg__pattern;
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address);
 /* Fills the spans and waits. */

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Most tools visit the tensors of every call, and few use their names: snprintf would take most of their time. */
+/* Avoids snprintf except for elements of lists. Most tools visit the tensors of every call, but use few names, and
+ * snprintf would take most of their time. */
 static void write_tensor_name(bg__field_tensor *t)
 {
     size_t length = strlen(t->field->name);
@@ -54,8 +55,8 @@ int bg__field_tensor_count(const bg_op *op, const void *args)
     return count;
 }
 
-/* *covered: allocations that CUDA knows cover the whole tensor. Memory that was mapped in pieces has several
- * allocations. */
+/* *covered: allocations that CUDA knows cover the whole tensor. A tensor in memory that was mapped in pieces has
+ * several allocations. */
 static bg_status is_covered_by_allocations(const bg_tensor *tensor, bool *covered)
 {
     PFN_cuMemGetAddressRange_v3020 get_range = NULL;

@@ -22,25 +22,25 @@ int bg__field_tensor_count(const bg_op *op, const void *args);
  * memory would make the device unusable. */
 bg_status bg__tensor_is_accessible(const bg_tensor *tensor, bool *reached);
 
-/* For a tensor that has a row for each token: returns its rows of the real batch, without the padding, if the runner
- * runs a padded batch; otherwise the whole tensor. Nothing reads the other rows of an output, so tools do not judge
- * them. call: a call of the graph, or its root. */
+/* Returns the rows of a tensor that belong to the real batch, without the padding, if the runner runs a padded batch
+ * and the tensor has a row for each token. Otherwise returns the whole tensor. Nothing reads the padding rows of an
+ * output, so tools do not judge them. call: a call of the graph, or its root. */
 bg_tensor bg__tensor_batch_rows(const bg__call *call, const bg_tensor *tensor);
-/* The same for a field of the call, for tools that must miss nothing. A tensor with a multiple of the rows may be a
- * cache, a weight matrix or column sums, and is returned whole, unless the call only writes it and it has more than one
- * dimension. */
+/* The same for a field of the call, for tools that must miss nothing. A tensor whose number of rows is a larger
+ * multiple of the padded batch's may be a cache, a weight matrix or column sums. It is returned whole, unless the call
+ * only writes it and it has more than one dimension. */
 bg_tensor bg__field_batch_rows(const bg__call *call, const bg__field_tensor *t);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
-/* For a call that a rule has fused with its neighbours (bg__call.run): whether an earlier call of the run (makes), or a
- * later one (overwrites), writes into the tensor. For other calls: false. */
+/* For a call that a rule has fused with its neighbours (bg__call.run). The first function: whether an earlier call of
+ * the run writes into the tensor. The second function: whether a later call of the run does. For other calls: false. */
 bool bg__run_writes_before(const bg__call *call, const bg_tensor *tensor);
 bool bg__run_writes_after(const bg__call *call, const bg_tensor *tensor);
-/* Whether the call and all calls inside it are captured and made no node. */
+/* Whether the call and all calls inside it were captured, but made no node. */
 bool bg__call_is_idle(const bg__call *call);
 
-/* Waits for all streams. function: the public function, for the message. Errors: BUSY while another thread has an open
- * capture of this library, which cudaDeviceSynchronize would invalidate. */
+/* Waits for all streams. function: the public function, for the message. Errors: BUSY if another thread has an open
+ * capture of this library, since cudaDeviceSynchronize would invalidate that capture. */
 bg_status bg__wait_for_device(const char *function);
 /* As cudaStreamSynchronize; also allowed while this thread has an open capture on another stream. */
 bg_status bg__wait_for_stream(cudaStream_t stream);

@@ -86,8 +86,8 @@ static bool is_string(const bg_field *field)
     return false;
 }
 
-/* Reads up to `bytes` bytes, but not beyond the page. The program may have freed them: process_vm_readv fails then, and
- * a plain read would crash. Returns the number of bytes read. */
+/* Reads up to `bytes` bytes, but not beyond the page. If the program has freed the memory, process_vm_readv fails,
+ * whereas a plain read would crash. Returns the number of bytes read. */
 static size_t read_own_memory(const char *from, char *to, size_t bytes)
 {
     enum { PAGE = 4096 };
@@ -140,9 +140,9 @@ static bool may_be_pointer(const bg_field *field, const char *value, size_t at)
     return bg__pointer_may_be(word);
 }
 
-/* The first differing byte that cannot be padding; field->size: none. Padding ends where the next member, or the next
- * struct of an array, begins, so a byte at a multiple of the alignment of the struct is not padding. That alignment is
- * at most the largest power of two that divides the size. */
+/* The first differing byte that cannot be padding; field->size: none. Padding ends where the next member begins, or the
+ * next struct of an array. So a byte at a multiple of the struct's alignment is not padding. This alignment is at most
+ * the largest power of two that divides the struct's size. */
 static size_t find_sure_difference(const bg_field *field, const char *a, const char *b)
 {
     size_t size = field->size, alignment = size & (~size + 1);

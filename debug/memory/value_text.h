@@ -14,9 +14,9 @@ const char *bg__value_text(const void *value, size_t bytes, bool pointer, char *
 /* The text of a BG_VALUE field by its declared type, if that is an arithmetic type of C. Returns text. */
 const char *bg__field_value_text(const bg_field *field, const void *value, char *text, size_t room);
 
-/* The texts of two differing values of a BG_VALUE field: of the whole values, or for a larger value of an unknown type,
- * of the first int that differs, preferably one that is not padding. `where` gets "factor", or "config (12 bytes) at
- * offset 8". Returns `where`. */
+/* Writes the texts of two differing values of a BG_VALUE field. For a larger value of an unknown type, writes the first
+ * int that differs, preferably one that is not padding. `where` gets "factor", or "config (12 bytes) at offset 8".
+ * Returns `where`. */
 const char *bg__field_difference_text(const bg_field *field, const void *a, const void *b, char *where, size_t room,
                                       char texts[2][BG__VALUE_TEXT]);
 

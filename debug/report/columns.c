@@ -132,7 +132,8 @@ typedef struct table {
     size_t count, rows;
 } table;
 
-/* Rows mostly have their members in the same order: near is the index where the search begins. */
+/* Finds the column of that name, or adds it. Most rows have their members in the same order, so the search begins at
+ * index `near`. */
 static column *find_column(table *t, const char *name, size_t near)
 {
     for (size_t i = 0; i < t->count; i++) {

@@ -1,5 +1,5 @@
-/* JSON as a page contains it: lists of objects as columns, and each text once. A report of 64,000 calls takes a fifth
- * of the bytes. */
+/* Writes JSON in the form that a page contains: lists of objects as columns, and each text once. So a report of 64,000
+ * calls takes a fifth of the bytes. */
 #ifndef BG_DEBUG_COLUMNS_H
 #define BG_DEBUG_COLUMNS_H
 

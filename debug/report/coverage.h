@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Counts a graph that the check has checked, with its op calls and nodes. The caller must hold a lock, as for the next
- * three functions. If out of host memory, it is not counted. */
+/* Counts a graph that the check has checked, with its op calls and nodes. The caller must hold a lock, also for the
+ * next three functions. If host memory runs out, the graph is not counted. */
 void bg__coverage_add_graph(const char *check, size_t calls, size_t nodes);
 /* Counts a stepped replay: nodes, calls, float elements, segments that ran as a whole, and nodes that were skipped. */
 enum { BG__STEP_COUNTS = 5 };

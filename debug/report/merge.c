@@ -1,5 +1,5 @@
-/* Merges two reports into one. Rows and findings of another graph than the report's own get a member "graph" with its
- * name. */
+/* Merges two reports into one. If a row or finding is about a graph other than the report's own graph, it gets a member
+ * "graph" with the name of that graph. */
 #include "report.h"
 #include "report_data.h"
 
@@ -58,7 +58,7 @@ static const char *find_new_name(const graph_names *n, const char *from)
 
 /* ---- outlines ---- */
 
-/* Whether two outlines are of the same pass: the times of its captures may differ. */
+/* Whether two outlines describe the same pass. The times of the captures may differ. */
 static bool outlines_agree(const cJSON *one, const cJSON *other)
 {
     static const char *const members[] = {"steps", "calls", "segments", "nodes"};
@@ -91,7 +91,8 @@ static bg_status add_outline(bg_report *report, cJSON *outline, const char *name
     return merge_out_of_memory();
 }
 
-/* The length of the name of a graph without the number that a merge added; *number: that number, or 1. */
+/* The length of the name of a graph without the number that a merge has added. *number: that number, or 1 if there is
+ * none. */
 static size_t unnumbered_length(const char *name, int *number)
 {
     const char *open = strrchr(name, '(');
@@ -107,11 +108,12 @@ static size_t unnumbered_length(const char *name, int *number)
     return (size_t)(open - 1 - name);
 }
 
-/* The graphs of one name, numbered or not, that are in the report. */
+/* The graphs in the report whose names, without added numbers, equal the name of a graph to be merged. */
 typedef struct namesakes {
-    const char *agreeing; /* the name of a graph with the same outline; the same name is preferred */
-    bool taken;           /* another graph has the name itself */
-    int largest;          /* the largest number */
+    const char *agreeing; /* name of a graph in the report with the same outline; a graph with exactly the merged
+                           * graph's name is preferred */
+    bool taken;           /* a graph in the report has exactly this name */
+    int largest;          /* the largest number that was added to one of the names */
 } namesakes;
 
 static void compare_namesake(namesakes *same, const char *name, const cJSON *own, const char *graph,
@@ -150,7 +152,7 @@ static char *choose_graph_name(const bg_report *report, const char *graph, const
                                                                                                              : name;
 }
 
-/* Merges the outline of graph, which it takes ownership of, and records the name that the graph gets. */
+/* Merges the outline of `graph` and records the name that the graph gets. Takes ownership of `outline`. */
 static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, graph_names *n)
 {
     bool is_new;
@@ -190,7 +192,8 @@ done:
 
 /* ---- rows and findings ---- */
 
-/* Renames the graph of a row. A row without a member "graph" is about the own graph of its report. */
+/* Renames the graph of a row. A row without a member "graph" is about the own graph of the report that it comes
+ * from. */
 static bool rename_row_graph(const bg_report *report, const bg_report *from, cJSON *row, const graph_names *n)
 {
     cJSON *named = cJSON_DetachItemFromObjectCaseSensitive(row, "graph");

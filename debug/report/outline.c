@@ -65,7 +65,7 @@ static bool add_fusion_to_outline(cJSON *list, const bg_fusion *fusion)
                                       cJSON_AddNumberToObject(item, "op_us", fusion->op_us)));
 }
 
-/* Adds what rules have done, unless the graph has level 0. */
+/* Adds what rules have done, unless the graph was compiled at level 0. */
 static bool add_compilation(cJSON *outline, const bg_graph *graph)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
@@ -137,8 +137,8 @@ static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lay
            (!layout->early[node->place] || cJSON_AddTrueToObject(item, "early"));
 }
 
-/* Adds the nodes of a segment. Nodes are sorted by segment: *next is the first node left, and becomes the first node of
- * the next segment. */
+/* Adds the nodes of a segment. Nodes are sorted by segment. *next is the first node that is not added yet; it becomes
+ * the first node of the next segment. */
 static bool add_segment_to_outline(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment,
                                    const bg__layout *layout, const bg__lanes *lanes)
 {

@@ -16,7 +16,7 @@
 static struct {
     pthread_mutex_t lock;
     pid_t process;         /* the process that has a file; 0 in a child, until it has a graph */
-    const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
+    const char *directory; /* NULL: BG_REPORT is not set; it never changes, so it is read without the lock */
     unsigned long graphs;
     uint64_t replays;             /* replays of destroyed graphs */
     const bg_graph **live_graphs; /* recorded graphs that are not destroyed */
@@ -24,7 +24,8 @@ static struct {
     bool replayed, ended;
     bool runner; /* a replayed graph has buffers of a runner */
     atomic_ulong reports;
-    /* BG_SHADOW: graphs; graphs without a forward function; replays that were compared; replays that could not be. */
+    /* BG_SHADOW: the number of graphs; of graphs without a forward function; of replays that were compared; of replays
+     * that could not be compared. */
     atomic_ulong shadowed, without_pass, compared, uncompared;
 } process_record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -35,8 +36,8 @@ void bg__process_report_warn_once(void)
         bg__warn("BG_REPORT: %s", bg_last_error());
 }
 
-/* "DIR/graph-PID-N.json"; number 0: without "-N". The caller frees it. Returns NULL if out of host memory, after a
- * warning. */
+/* Makes "DIR/KIND-PID-N.json"; number 0: without "-N". The caller frees it. If host memory runs out, warns and returns
+ * NULL. */
 static char *make_report_path(const char *kind, unsigned long number)
 {
     char *path = NULL;
@@ -105,8 +106,8 @@ static void write_process_file(void)
     free(path);
 }
 
-/* A forked child does not report what it has from its parent, whose file has it. Another thread of the parent may have
- * held the lock. */
+/* A forked child does not report what it has inherited: the parent's file has it. Resets the lock, too, since another
+ * thread of the parent may have held it. */
 static void reset_in_child(void)
 {
     process_record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -258,7 +259,7 @@ static void record_check(const char *check, const char *graph, const char *why, 
         bg__coverage_add_unchecked(check, graph, text);
     else
         bg__coverage_add_graph(check, calls, nodes);
-    write_process_file(); /* also at the end of the process, which records graphs that were never checked */
+    write_process_file(); /* also at the end of the process, since the end records the graphs that were never checked */
     pthread_mutex_unlock(&process_record.lock);
     bg__error_restore(hidden);
 }

@@ -104,7 +104,7 @@ static bg_finding *copy_finding(const bg_finding *f)
     return copy;
 }
 
-/* Also finds the finding with a greater severity: what did harm once need not do so in each replay. */
+/* Also finds the same finding with a greater severity: a fault that did harm once need not do harm in each replay. */
 static bool has_same_finding(const bg_report *report, bg_finding finding)
 {
     for (; finding.severity <= BG_FAULT; finding.severity++)
@@ -140,7 +140,7 @@ void bg__report_set_message_editor(void (*edit)(char *message, size_t bytes))
     edit_message = edit;
 }
 
-/* Appends the run that computes a call which a rule has fused with its neighbours: the finding keeps the name of the
+/* The finding names a call that a rule has fused with its neighbours. Appends the name of the run that computes the
  * call. */
 static void append_run_name(const bg__call *call, char *message, size_t bytes)
 {

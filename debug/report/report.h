@@ -16,7 +16,8 @@ bg_status bg__report_create(bg_report **report, const char *tool, const char *gr
 /* Changes the name of the graph. Errors: OUT_OF_MEMORY. */
 bg_status bg__report_set_graph(bg_report *report, const char *graph);
 
-/* Sets a function that may change the message of each finding before it is added, in room for that many bytes. */
+/* Sets a function that may change the message of each finding before the finding is added. The message is in a buffer
+ * of `bytes` bytes. */
 void bg__report_set_message_editor(void (*edit)(char *message, size_t bytes));
 
 /* Adds a finding. `call` may be NULL. `kind` and `advice` are copied, and the message is printed from `format`. The
@@ -34,7 +35,7 @@ typedef struct bg__finding_calls {
 /* Adds `call` unless `about` has it. Errors: OUT_OF_MEMORY. */
 bg_status bg__finding_calls_add(bg__finding_calls *about, const bg__call *call);
 void bg__finding_calls_free(bg__finding_calls *about);
-/* Adds a finding on the first of the calls in `about`; the finding names the others, too. */
+/* Adds a finding on the first of the calls in `about`. The finding also names the other calls. */
 void bg__report_add_for_calls(bg_report *report, const char *kind, bg_severity severity, const bg__finding_calls *about,
                               const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));

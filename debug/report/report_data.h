@@ -8,8 +8,8 @@
 
 #include "debug/files/files.h"
 
-/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Its
- * graph is NULL if it is the graph of the report. */
+/* The findings of one severity, in the order in which they were added. Each finding is one allocation with its strings.
+ * The member `graph` of a finding is NULL if it is the graph of the report. */
 typedef struct bg__report_findings {
     bg_finding **list;
     size_t count, capacity;
@@ -32,16 +32,16 @@ extern const char *const bg__severity_names[];
 /* Returns the finding of that index, faults first; NULL: there is none. */
 const bg_finding *bg__report_finding_at(const bg_report *report, int index);
 
-/* Adds a copy of finding unless the report has it. Of its strings, only `graph` may be NULL. */
+/* Adds a copy of `finding` unless the report has it. Of the strings of `finding`, only `graph` may be NULL. */
 void bg__report_add_finding(bg_report *report, const bg_finding *finding);
 
 /* Makes the JSON text, indented or not. The caller frees it with cJSON_free. */
 bg_status bg__report_json_text(const bg_report *report, bool indented, char **text);
-/* Makes the report as a cJSON object, which refers to the parts of the report: delete it before the report. Errors,
- * with *root NULL: OUT_OF_MEMORY. */
+/* Makes the report as a cJSON object. The object refers to the parts of the report, so delete it before the report.
+ * After an error, *root is NULL. Errors: OUT_OF_MEMORY. */
 bg_status bg__report_to_json(const bg_report *report, cJSON **root);
 
-/* As bg_report_write. name: the origin of the name of the file. */
+/* As bg_report_write. name: where the name of the file comes from. */
 bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_origin name);
 
 /* Writes the page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */

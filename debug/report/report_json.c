@@ -1,4 +1,4 @@
-/* Reports as JSON. */
+/* Writes reports as JSON. */
 #include "report.h"
 #include "report_data.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds "others", which only findings on several calls have. */
+/* Adds the member "others". Only findings on several calls have it. */
 static bool add_other_calls(cJSON *item, const bg_finding *f)
 {
     const char *at = f->others;

@@ -1,4 +1,4 @@
-/* Reports as text: lines as wide as the terminal. */
+/* Prints reports as text, in lines as wide as the terminal. */
 #include "report.h"
 #include "report_data.h"
 
@@ -65,7 +65,7 @@ static void print_wrapped(const char *text, int width, FILE *out)
     }
 }
 
-/* Prints the first names and the number of the others; the JSON has all. */
+/* Prints the first names, and the number of the other names. The JSON has all names. */
 static void print_other_calls(const char *others, FILE *out)
 {
     enum { OTHERS_SHOWN = 3 };
@@ -130,7 +130,7 @@ static void print_finding(const bg_finding *f, int width, FILE *out)
     free(text);
 }
 
-/* Rows may come from files, and lack any member. */
+/* Prints a row. Rows may come from files, so any member may be missing. */
 static void print_graph_row(const cJSON *row, FILE *out)
 {
     enum { OPS_SHOWN = 4 };

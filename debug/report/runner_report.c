@@ -77,7 +77,8 @@ static bool add_runner(const bg_runner *runner)
     return true;
 }
 
-/* Writes the file of a runner. ends: the runner is being destroyed; one that could not be created has no number. */
+/* Writes the file of a runner. ends: the runner is being destroyed. A runner that could not be created has no
+ * number. */
 static void report_runner(const bg_runner *runner, bool ends)
 {
     char hidden;
@@ -106,7 +107,8 @@ void bg__runner_report_end(const bg_runner *runner)
     report_runner(runner, true);
 }
 
-/* If another thread still uses a runner, its file stays as it is: its buckets may change at any time. */
+/* Writes the files of runners at exit. If another thread still uses a runner, the file of this runner stays as it is,
+ * since the buckets may change at any time. */
 __attribute__((destructor)) static void end_runners(void)
 {
     if (runner_record.process != getpid())

@@ -1,5 +1,5 @@
-/* The running host functions of graphs, the open captures, and what hangs, in a file. The command reads it if the
- * process has ended in one of these. */
+/* Keeps a file of the running host functions of graphs, the open captures, and the launches, op calls and single nodes
+ * that hang. If the process ends in one of these, the command reads the file. */
 #ifndef BG_DEBUG_RUNNING_FILE_H
 #define BG_DEBUG_RUNNING_FILE_H
 

@@ -82,10 +82,10 @@ static bool is_good_schedule(const proposal *p, const bg__size_cost *cost, const
            (cost->padding_rows <= p->now_cost.padding_rows || p->now_cost.batches < cost->batches);
 }
 
-/* Recommends the shortest schedule within PERCENT of the longest one that runs as many batches as now, without more
- * padding than now if the schedule in use runs as many. The schedule in use may be longer than the longest one tried,
- * or suit max_padding better. With max_padding a shorter schedule may run fewer batches by a graph: it pads less, but
- * is not better. */
+/* Recommends the shortest good schedule. It must be within PERCENT of the longest schedule tried, and run as many
+ * batches as now. If the schedule in use runs as many batches, the new one must not pad more. The schedule in use may
+ * be longer than the longest one tried, or suit max_padding better. With max_padding a shorter schedule may run fewer
+ * batches by a graph: it pads less, but is not better. */
 static void recommend_schedule(proposal *p)
 {
     const bg__size_cost best = cost_of_length(p, p->choices.most);

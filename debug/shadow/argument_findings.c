@@ -126,7 +126,8 @@ static bool has_other_arguments(bg__shadow *s, const bg__call *call)
     return next_differing_input(s, call, false, &t, &number, &eager) != NULL;
 }
 
-/* The outermost call with other arguments, among the call and its parents: it may have passed them on. NULL: none. */
+/* Finds the outermost call with other arguments, among the call and its parents. That call may have passed these
+ * arguments on. NULL: none. */
 static const bg__call *find_cause_call(bg__shadow *s, const bg__call *call)
 {
     const bg__call *found = NULL;

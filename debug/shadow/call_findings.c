@@ -16,8 +16,9 @@ typedef struct graph_walk {
     bool add;
     bool quiet;           /* calls that differ are recorded, and no finding is added */
     bool late;            /* the call is compared after its segment, which ran as a whole */
-    const void *together; /* the last such segment or run, whose calls are compared after all of them have run */
-    bg__spans spread;     /* differing outputs in it, which its later calls have read */
+    const void *together; /* the last segment or run that ran as a whole; its calls are compared after all of them have
+                           * run */
+    bg__spans spread;     /* differing outputs in `together`, which its later calls have read */
     const bg__call *next; /* the first call that compare_idle_calls has not compared yet */
     const bg__call *varying;
     char name[200];
@@ -70,8 +71,8 @@ done:
 
 /* ---- against the eager run ---- */
 
-/* Sets the call's output to the eager run's, so that later calls get the same inputs: where the body left it, and in
- * the caller's tensor, to which it may have been copied already. */
+/* Sets the call's output to the output of the eager run, so that later calls get the same inputs. Sets it where the
+ * body left it, and in the caller's tensor, since it may have been copied there already. */
 static bg_status restore_output(const bg__shadow *s, const bg__pass_difference *d)
 {
     const void *args = bg__graph_call_args(s->graph, d->call);

@@ -22,7 +22,7 @@ typedef struct bg__shadow_output {
     bgk_difference difference;
     bool varies; /* two eager runs differ in it: a difference of the replay says nothing */
     bool reported;
-    bool caused;      /* a call at fault made the difference, by the tensors of calls */
+    bool caused;      /* a call at fault made the difference, as the tensors that calls use show */
     char causes[300]; /* these calls: "scale#0, add#1" */
     int cause_count;
     bool follows_varying; /* it depends on a call that varies by itself */
@@ -36,7 +36,7 @@ typedef struct bg__shadow_pass {
     bg_capture_options captured; /* the capture options of the program */
 } bg__shadow_pass;
 
-/* A call of the graph whose outputs differ although its known inputs do not (argument_findings.c). */
+/* A call of the graph whose outputs differ although its known inputs are equal (argument_findings.c). */
 typedef struct bg__call_fault {
     const bg__call *call; /* NULL: the fault is explained */
     const void *address;

@@ -1,4 +1,4 @@
-/* Pairs the calls of the eager pass and of the capture, and finds those that only one of them makes. */
+/* Pairs the calls of the eager pass with those of the capture. Finds the calls that only one of the two makes. */
 #include "comparison.h"
 
 #include <stdlib.h>

@@ -89,8 +89,8 @@ static void add_cause(bg__shadow_output *out, const char *name)
         snprintf(out->causes + used, sizeof out->causes - used, " and others");
 }
 
-/* Adds what depends on a call at fault, and on the calls that its race findings name: one call reads too early what the
- * other writes. */
+/* Adds the memory that depends on a call at fault, and on the calls that its race findings name. In a race, one call
+ * reads too early what the other call writes. */
 static bg_status add_dependents(bg__shadow *s, const bg__call *call, bg__spans *reached)
 {
     const bg__suspects *suspects = &s->suspects;

@@ -105,9 +105,9 @@ static bool reads_outputs(const bg_graph *graph, const bg__call *writer, const b
     return false;
 }
 
-/* Whether the reader got other inputs than the kept copies, since late work changed the output of a call after its
- * readers had read it. The reader is not at fault if it gives the same result from the copy in an eager run and in the
- * graph. */
+/* Whether the reader got inputs other than the kept copies: late work may have changed the output of a call after the
+ * reader had read it. If the reader gives the same result from the copy in an eager run and in the graph, the reader is
+ * not at fault. */
 static bool got_other_inputs(const bg__suspects *s, const bg_graph *graph, const bg__suspect *reader)
 {
     for (size_t i = 0; reader->varies && reader->repeated == reader->digests[0] && i < s->count; i++) {

@@ -24,7 +24,7 @@ struct bg__dump {
     bool given_up;
     bool continues_stopped; /* it continues a stopped dump */
     int64_t replay;         /* -1: not known */
-    int total;              /* indices of the walk, and the hash of its nodes */
+    int total;              /* total: number of indices of the walk; hash: hash of its nodes */
     uint64_t hash;
 };
 
@@ -169,8 +169,7 @@ void bg__dump_free(bg__dump *dump)
 
 /* ---- tensors ---- */
 
-/* Whether a file of this call has that name. Whether one of the last so_far tensors in the list, those of this call,
- * has a file of that name. */
+/* Whether one of the last `so_far` tensors in the list, which are those of this call, has a file of that name. */
 static bool is_file_name_used(const bg__dump *dump, int so_far, const char *name)
 {
     const cJSON *tensor = dump->tensors->child;

@@ -12,9 +12,9 @@ typedef struct bg__dump bg__dump;
  * replay, from 0; -1: unknown. Errors: INVALID_ARGUMENT if the directory has another index, or lacks files that the
  * index lists; IO, OUT_OF_MEMORY. */
 bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph, int64_t replay);
-/* Call it before the first call. total, hash: those of the walk. given: the walk begins with *from. *from becomes the
- * index with which the dump begins. Errors: INVALID_ARGUMENT if the stopped dump has other nodes, or ends elsewhere;
- * OUT_OF_MEMORY. */
+/* Call it before the first call. `total` and `hash` describe the walk. given: the caller has chosen *from, with which
+ * the walk begins. *from becomes the index with which the dump begins. Errors: INVALID_ARGUMENT if the stopped dump has
+ * other nodes, or ends elsewhere; OUT_OF_MEMORY. */
 bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, int *from);
 /* Writes all tensors of args. Waits for stream. */
 bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream);

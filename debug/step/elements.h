@@ -1,5 +1,5 @@
-/* The type of the elements that a kernel writes, by the kernel's name, and whether bits are NaN of a type. Integers are
- * never called NaN: -1, the largest integer and packed bits are NaN patterns, too. */
+/* Finds the type of the elements that a kernel writes from the kernel's name, and whether bits are NaN of a type.
+ * Integers are never called NaN, although -1, the largest integer and packed bits are NaN patterns, too. */
 #ifndef BG_DEBUG_STEP_ELEMENTS_H
 #define BG_DEBUG_STEP_ELEMENTS_H
 

@@ -1,4 +1,4 @@
-/* NumPy's file format, version 1.0. */
+/* Writes headers of NumPy's file format, version 1.0. */
 #ifndef BG_DEBUG_NPY_H
 #define BG_DEBUG_NPY_H
 

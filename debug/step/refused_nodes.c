@@ -13,7 +13,7 @@ static bool is_on_device(const bg__node *node, bg__copy_side which)
            kind == (which == BG__SOURCE ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice);
 }
 
-/* Describes the first end that lies in no memory that CUDA knows; "": there is none. */
+/* Describes the first end of the copy that is in memory unknown to CUDA; "": there is none. */
 static bg_status find_unknown_end(const bg__node *node, const void **address, char *text, size_t bytes)
 {
     static const char *const names[] = {[BG__SOURCE] = "source", [BG__DESTINATION] = "destination"};
@@ -64,7 +64,7 @@ bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, 
     *refused = true;
     BG__TRY(find_unknown_end(node, &address, where, sizeof where));
     bg__report_add(report, "fault", BG_FAULT, node->call, address,
-                   "keep memory that the graph uses allocated as long as the graph, or capture again",
+                   "free the memory only after the graph is destroyed, or capture again",
                    "%s: CUDA does not take it in a graph any more: %s (%s)%s; the graph was launched as a whole",
                    bg__node_label(nodes, node, label, sizeof label), cudaGetErrorName(error), cudaGetErrorString(error),
                    where);

@@ -29,7 +29,8 @@ typedef struct bg__walk_options {
     int order;           /* of independent nodes of one call: see bg__step_list_create */
     bool progress;       /* show a line on a terminal */
     bool signals;        /* stop where bg__stop_signals_received is not NULL */
-    const char *command; /* flags, "--graphs=graph#1 ", that with --from step the rest after a stop; NULL: no command */
+    const char *command; /* flags, such as "--graphs=graph#1 "; after a stop, these flags and --from step the rest;
+                          * NULL: no command */
     /* Called before the first node of a captured call, or before the body of an eager call. NULL: none. */
     bg_status (*before)(void *user, const bg__call *call, const void *args);
     /* Called when a call has run. late: called after its segment, which ran as a whole. NULL: none. */

@@ -52,7 +52,8 @@ static int call_depth(const bg__call *call)
     return depth;
 }
 
-/* Sorts by first node: the calls are in order of first use, which may come from an earlier pass of another order. */
+/* Sorts the calls by their first node. Before the sort they are in the order in which they were first used, maybe in an
+ * earlier pass that used them in another order. If two calls have the same first node, the outer call comes first. */
 static int compare_step_calls(const void *a, const void *b)
 {
     const bg__step_call *x = a, *y = b;
@@ -114,7 +115,8 @@ static bg__step_call *find_enclosing_call(const bg__step_calls *calls, const bg_
     return found;
 }
 
-/* all: already has the calls that begin in this segment and go on in another, which are listed even without a node. */
+/* all: already contains the calls that begin in this segment and continue in another. They are listed even if they have
+ * no node. */
 static bg_status read_calls(bg__step_calls *calls, owned_nodes *all, const bg__call **owner, size_t nodes, int segment)
 {
     bg_status status = BG_OK;
@@ -137,7 +139,8 @@ done:
     return status;
 }
 
-/* Lists calls that span segments, behind the nodes of the segment in which they begin. */
+/* Lists calls that span segments. The node of each is a number after the nodes of the segment in which the call
+ * begins. */
 static bg_status list_calls_with_breaks(owned_nodes *all, const bg__calls_of_nodes *owners, const bg_graph *graph)
 {
     bg_status status = BG_OK;

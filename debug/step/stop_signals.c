@@ -16,14 +16,15 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int deferral_count;   /* of both generations */
-static int generation_deferrals[2]; /* by generation: the first hold after a signal begins a new one, so that
-                        overlapping walks of several threads do not defer a signal for ever */
+static int generation_deferrals[2]; /* the number of deferrals of each generation. The first deferral after a signal
+                                     * begins a new generation, so that overlapping walks of several threads do not
+                                     * defer a signal for ever */
 static int generation;
 static bool generation_switched;                  /* a new generation has begun since the signal came */
 static pid_t process;                             /* the process that defers; forked children do not */
 static struct sigaction program_actions[SIGNALS]; /* the program's handlers */
 static atomic_bool handler_spent[SIGNALS];        /* a one-shot handler (SA_RESETHAND), which has run */
-static atomic_int first_received;                 /* 1 + index in signals of the first signal; 0: none */
+static atomic_int first_received;                 /* index in `signals` of the first signal, from 1; 0: none */
 static atomic_int first_fatal;                    /* the same for the first signal that would end the program */
 static atomic_int received_count;
 

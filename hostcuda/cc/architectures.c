@@ -14,7 +14,7 @@ static bool is_word_character(char c)
 
 /* ---- conditions of #if ------------------------------------------------------------------------------------------- */
 
-/* The value of a preprocessor expression. known: it does not depend on macros of the program. */
+/* The value of a preprocessor expression. `known`: the value does not depend on macros of the program. */
 typedef struct value {
     bool known;
     long number;
@@ -167,13 +167,13 @@ typedef struct condition {
 
 typedef struct scan {
     const char *name;
-    char *raw, *text; /* text: raw with comments and quoted text blanked out, of the same length */
+    char *raw, *text; /* `text` is `raw` with comments and quoted text blanked out; both have the same length */
     size_t length;
     condition *open;
     size_t count, capacity;
     braces braces;
     size_t statement; /* where the current statement begins */
-    bool defines;     /* the program defines __CUDA_ARCH__ itself, so it wants what is left out */
+    bool defines;     /* the program defines __CUDA_ARCH__ itself, so dropped code is no error */
     bool good;
 } scan;
 
@@ -288,7 +288,7 @@ static bool may_be_dropped(const scan *s, size_t from, size_t to)
 
 static size_t end_of_line(const scan *s, size_t i);
 
-/* Whether there is code in this range whose absence would matter. */
+/* Whether this range has code whose absence would matter. */
 static bool has_code(const scan *s, size_t from, size_t to)
 {
     static const char *const leaves[] = {"return", "break", "continue", "goto"};
@@ -311,7 +311,7 @@ static bool has_code(const scan *s, size_t from, size_t to)
         any = false;
         statement = i + 1;
     }
-    return found && !left; /* otherwise the code that follows replaces it */
+    return found && !left; /* otherwise the code behind the branch replaces it */
 }
 
 static void end_branch(scan *s, condition *c, size_t at, unsigned line)
@@ -348,7 +348,7 @@ static value read_expression(expression *e)
 {
     value v = read_or(e);
     skip_blanks(e);
-    return (value){v.known && *e->at == '\0', v.number}; /* otherwise an operator follows that is not supported here */
+    return (value){v.known && *e->at == '\0', v.number}; /* otherwise an unsupported operator follows */
 }
 
 /* *is_dropped is set if the condition would hold for the newest GPU. */
@@ -361,7 +361,7 @@ static value read_condition(const char *text, bool *is_dropped)
     return v;
 }
 
-/* Whether #ifndef NAME is followed by #define NAME: an include guard, whose file is read once. */
+/* Whether #define NAME follows #ifndef NAME. Such a file has an include guard and is read once. */
 static bool is_guard(const scan *s, size_t behind, const char *name)
 {
     char next[200];
@@ -387,8 +387,8 @@ static void open_condition(scan *s, condition added, size_t behind)
     s->open[s->count++] = added;
 }
 
-/* Reads the directive between `at`, behind # and its blanks, and `behind`. line: of the directive; branch: of the
- * branch before it. */
+/* Reads the directive in [at, behind); `at` is behind # and its blanks. `line` is the directive's line. `*branch` is
+ * the line of the branch before the directive. */
 static void read_directive(scan *s, size_t at, size_t behind, unsigned line, unsigned *branch)
 {
     char *text = hcc_format("%.*s", (int)(behind - at), s->text + at);

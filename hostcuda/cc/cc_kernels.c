@@ -82,7 +82,7 @@ bool hcc_define_kernel(const struct hcc_source *source, struct hcc_edits *edits,
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* Whether token i is a keyword that may stand before an expression, such as return. */
+/* Whether token i is a keyword, such as return, that may stand before an expression. */
 static bool is_keyword(const struct hcc_source *source, size_t i)
 {
     static const char *const keywords[] = {"return",    "else",      "do",    "if",    "for",       "while",
@@ -110,7 +110,7 @@ static bool ends_operand(const struct hcc_source *source, size_t i)
 }
 
 /* Returns the first token of the expression that names the kernel and ends at token i: k, k<int>, A::k, (*f), a.f[0],
- * f(x)->k; count if there is none. */
+ * f(x)->k. Returns source->count if there is none. */
 static size_t find_callee(const struct hcc_source *source, size_t i)
 {
     for (;;) {
@@ -136,7 +136,7 @@ static size_t find_callee(const struct hcc_source *source, size_t i)
     }
 }
 
-/* Returns the first > of the >>>( that ends the configuration; count if there is none. */
+/* Returns the first > of the >>>( that ends the configuration; source->count if there is none. */
 static size_t find_configuration_end(const struct hcc_source *source, size_t less)
 {
     const struct hcc_token *tokens = source->tokens;
@@ -232,8 +232,8 @@ static bool is_redeclared(const struct hcc_source *source, const struct hcc_shar
     return !hcc_starts_with(scope, outside->items[i].scope);
 }
 
-/* In a class, the name may be a member, which is not known here. The name then refers to an array that does not exist,
- * and the linker reports it. */
+/* In a class, the name may be that of a member, and members are not known here. The name then refers to an array that
+ * does not exist, and the linker reports an error. */
 void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                         const struct hcc_shared *outside, size_t head, size_t brace)
 {

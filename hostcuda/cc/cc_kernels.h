@@ -5,15 +5,16 @@
 #include "edits.h"
 #include "scopes.h"
 
-/* Makes the body of a kernel, which opens at token `brace` in the given scope, launch the kernel when host code calls
- * it. Returns false, with a message, if the declaration cannot be read. */
+/* Rewrites the body of a kernel so that the body launches the kernel when host code calls it. The body opens at token
+ * `brace` in the given scope. Returns false, with a message, if the declaration cannot be read. */
 bool hcc_define_kernel(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                        size_t head, size_t brace);
 
 /* Rewrites the launch whose <<< is token `less`. Returns false, with a message, if it cannot be read as a launch. */
 bool hcc_rewrite_launch(const struct hcc_source *source, struct hcc_edits *edits, size_t less);
 
-/* The extern __shared__ declarations of a file outside of functions: device functions may use their names. */
+/* The extern __shared__ declarations that stand outside of functions in a file. Device functions may use their
+ * names. */
 struct hcc_shared {
     struct {
         size_t token;
@@ -26,8 +27,8 @@ struct hcc_shared {
 bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                         size_t i, struct hcc_shared *outside);
 
-/* Declares in the function whose body opens at token `brace`, the innermost scope, and whose declaration begins at
- * `head`, those of the shared arrays that the function uses. */
+/* Declares, inside a function, the shared arrays that the function uses. The function's declaration begins at token
+ * `head`, and its body opens at token `brace`. The body is the innermost scope. */
 void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                         const struct hcc_shared *outside, size_t head, size_t brace);
 void hcc_shared_free(struct hcc_shared *outside);

@@ -67,7 +67,7 @@ static bool is_cuda_library(const char *name)
     return false;
 }
 
-/* Whether the path names the file of such a library: .../libcudart.so, .../libcublas.so.13. */
+/* Whether the path names the file of a library that the host device provides: .../libcudart.so, .../libcublas.so.13. */
 static bool is_cuda_file(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -113,7 +113,8 @@ static bool set_standard(struct hcc_options *o, const char *option)
     return report_bad_option("%s: the host device's headers need C++17 or later; use %s", option, "-std=c++17");
 }
 
-/* Adds an option and its value, which is in the same argument or the next one, to a list as one argument or two. */
+/* Adds an option and its value to a list: as one argument if the value is in the option's argument, or as two if the
+ * value is the next argument. */
 static bool add_option_and_value(struct hcc_list *list, struct arguments *a, const char *option, const char *argument)
 {
     size_t length = strlen(option);
@@ -264,7 +265,7 @@ static bool add_linker_option(struct hcc_options *o, struct arguments *a, const 
     return true;
 }
 
-/* -Werror alone is gcc's; with nvcc, kinds of warnings follow. */
+/* -Werror without a value is gcc's option; nvcc's -Werror names kinds of warnings. */
 static bool set_warning_errors(struct hcc_options *o, const char *kinds)
 {
     hcc_list_add(strstr(kinds, "all-warnings") ? &o->compile : &o->ignored, "-Werror");
@@ -314,7 +315,7 @@ static bool apply_nvcc_option(struct hcc_options *o, struct arguments *a, const 
 
 /* ---- all options ------------------------------------------------------------------------------------------------- */
 
-/* Whether the option has gcc's form: -Werror without nvcc's kinds, and -std=, -x and -O. */
+/* Whether the option has gcc's form: -Werror without nvcc's kinds of warnings, or -std=, -x or -O. */
 static bool is_gcc_form(const char *argument, const char *next)
 {
     static const char *const kinds[] = {

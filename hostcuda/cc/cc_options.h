@@ -18,7 +18,7 @@ struct hcc_options {
     bool syntax_only; /* -fsyntax-only */
     bool verbose;     /* prints the commands that it runs */
     bool shows_help, shows_version;
-    bool dependencies;          /* -MD or -MMD: written beside the output */
+    bool dependencies;          /* -MD or -MMD was given: dependencies are written, too */
     bool dependency_file;       /* -MF was given */
     bool dependency_target;     /* -MT or -MQ was given */
     bool standard;              /* -std was given */

@@ -82,7 +82,7 @@ static const char *const type_words[] = {
     "int",  "float", "double",   "char",     "bool",     "short",      "long",     "unsigned",     "signed",    "void",
     "auto", "const", "volatile", "wchar_t",  "char8_t",  "char16_t",   "char32_t", "__restrict__", "struct",    "class",
     "enum", "union", "typename", "register", "__int128", "__restrict", "restrict", "_Float16",     "__float128"};
-/* Those of these words that do not make a type on their own. */
+/* The words in type_words that do not make a type on their own. */
 static const char *const qualifiers[] = {"const", "volatile", "struct",   "class",   "enum",
                                          "union", "typename", "register", "template"};
 
@@ -151,8 +151,8 @@ static void find_name(const struct hcc_source *source, struct parameter *p)
               (inside < p->end && hcc_token_is(source, inside - 1, "..."));
 }
 
-/* Reads a template parameter such as typename T, class... T, template <...> class T; its name is the word behind the
- * last keyword. */
+/* Reads a template parameter such as typename T, class... T, template <...> class T. The parameter's name is the word
+ * behind the last keyword. */
 static bool find_type_name(const struct hcc_source *source, struct parameter *p)
 {
     size_t last = p->end;
@@ -161,7 +161,7 @@ static bool find_type_name(const struct hcc_source *source, struct parameter *p)
     else if (hcc_token_is(source, p->first, "typename") || hcc_token_is(source, p->first, "class"))
         last = p->first;
     if (last >= p->end || (last + 2 < p->end && !hcc_token_is(source, last + 1, "...")))
-        return false; /* a value whose type has such a name: typename A::B n */
+        return false; /* a parameter that is a value and not a type: typename A::B n */
     p->pack = hcc_token_is(source, last + 1, "...");
     p->place = last + 1 + p->pack;
     p->name = hcc_token_is_word(source, p->place) && p->place < p->end ? p->place : p->end;

@@ -59,7 +59,7 @@ static bool has_runtime(const char *folder)
     return there;
 }
 
-/* Returns the folder of CUDA's headers: those that the host device was built with, or else those of an installed
+/* Returns the folder of CUDA's headers: the headers that the host device was built with, or else those of an installed
  * toolkit. */
 static char *find_cuda(const char *here)
 {

@@ -1,4 +1,4 @@
-/* Options that gcc does not have, or has in another form. */
+/* Options of nvcc that gcc does not have, or has in another form. */
 #ifndef HCC_NVCC_H
 #define HCC_NVCC_H
 
@@ -7,7 +7,7 @@
 enum hcc_option_action {
     HCC_IGNORED,       /* it concerns GPU code, or how nvcc works */
     HCC_REFUSED,       /* it asks for something that does not exist here */
-    HCC_ALIAS,         /* another name of one or several gcc options, which `text` has */
+    HCC_ALIAS,         /* another name for one or several gcc options, which are in `text` */
     HCC_PASS_COMPILER, /* its value is a list of options for the compiler */
     HCC_PASS_LINK,
     HCC_COMPILER, /* its value is the compiler */

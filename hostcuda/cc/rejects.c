@@ -12,8 +12,9 @@
 #define BARRIER "the barriers of __mbarrier_* are not supported by the host device; use __syncthreads"
 #define PTX     "inline PTX is not supported by the host device; use CUDA's function for the instruction"
 
-/* Rejected words: everywhere, in device code, before a (, or as members of cooperative_groups, which programs usually
- * call cg. A word that ends with * matches all words with this prefix. */
+/* The rejected words, and where each is rejected: everywhere, in device code, before a (, or as a member of the
+ * namespace cooperative_groups, which programs usually call cg. A word that ends with * matches all words with this
+ * prefix. */
 static const struct {
     const char *word;
     enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL, IN_GROUPS_NAMESPACE } where;
@@ -42,7 +43,7 @@ static const struct {
     {"__asm__", IN_DEVICE_CODE, PTX},
     {"__asm", IN_DEVICE_CODE, PTX},
     {"<<<", IN_DEVICE_CODE,
-     "dynamic parallelism is not supported by the host device: a kernel cannot launch one; launch it from host code"},
+     "dynamic parallelism is not supported by the host device: a kernel cannot launch another kernel; launch that from host code"},
     {"nvcuda", EVERYWHERE, WMMA},
     {"__mbarrier_*", AS_CALL, BARRIER},
     {"multi_grid_group", IN_GROUPS_NAMESPACE, GROUP},

@@ -1,4 +1,4 @@
-/* Features of a GPU that the host device does not have. */
+/* Rejects features of a GPU that the host device does not have. */
 #ifndef HCC_REJECTS_H
 #define HCC_REJECTS_H
 

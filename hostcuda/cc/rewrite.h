@@ -1,6 +1,6 @@
-/* Rewrites CUDA C++ that only nvcc parses to C++ that gcc and clang compile for the host device. The source is read as
- * tokens; types are not known. kernel_shim.h turns CUDA's keywords into names of its own (__hostcuda_global__), which
- * are found here. */
+/* Rewrites the parts of CUDA C++ that only nvcc parses into C++ that gcc and clang compile for the host device. The
+ * source is read as tokens; types are not known. kernel_shim.h turns CUDA's keywords into words such as
+ * __hostcuda_global__, which the rewriting finds. */
 #ifndef HCC_REWRITE_H
 #define HCC_REWRITE_H
 

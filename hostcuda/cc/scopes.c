@@ -54,7 +54,8 @@ static enum hcc_scope_kind scope_kind_of(const struct hcc_scopes *scopes, const 
     return type ? HCC_CLASS : HCC_BLOCK;
 }
 
-/* Finds the name in namespace A::B {, inline namespace A {, namespace {: the words and :: behind `namespace`. */
+/* Finds the name of a namespace, in namespace A::B {, inline namespace A { or namespace {. The name is the words and ::
+ * behind the keyword `namespace`. */
 static void find_namespace_name(const struct hcc_source *source, struct hcc_innermost_scope *scope, size_t head)
 {
     scope->name = hcc_find_outside(source, head, scope->opened, "namespace") + 1;

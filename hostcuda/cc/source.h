@@ -10,7 +10,7 @@ enum hcc_kind { HCC_WORD, HCC_NUMBER, HCC_QUOTED, HCC_SIGN };
 /* Signs are single characters, except <<< << <= >= == != && || :: -> and `...`. Closing angle brackets are never
  * joined. */
 struct hcc_token {
-    size_t start, length; /* bytes of the text; between two tokens are blanks and preprocessor lines */
+    size_t start, length; /* bytes of the text; blanks and preprocessor lines separate tokens */
     unsigned line;
     unsigned file; /* index in files */
     enum hcc_kind kind;
@@ -43,11 +43,11 @@ bool hcc_token_is_word(const struct hcc_source *source, size_t i);
 /* Whether a token in [first, end) has this text. */
 bool hcc_range_has(const struct hcc_source *source, size_t first, size_t end, const char *text);
 
-/* Returns the token that closes the bracket at token `open`: ( [ { or, between types, <. Returns count if there is
- * none. */
+/* Returns the token that closes the bracket at token `open`: ( [ { or, between types, <. Returns source->count if there
+ * is none. */
 size_t hcc_find_close(const struct hcc_source *source, size_t open);
 
-/* Returns the token that opens the bracket which token `close` closes; count if there is none. */
+/* Returns the token that opens the bracket which token `close` closes; source->count if there is none. */
 size_t hcc_find_open(const struct hcc_source *source, size_t close);
 
 /* Prints an error at token i, in the format of a compiler. */

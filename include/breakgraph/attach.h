@@ -4,8 +4,8 @@
  * program does not run under --attach, bg_attached() returns false, and every other function returns
  * BG_ERROR_NOT_FOUND, or what its comment says, and changes nothing. So a program can be shipped with these calls. With
  * a glibc before 2.34 it needs -ldl.
- * The tools have a copy of libbreakgraph of their own: no object of a program's libbreakgraph, such as a bg_graph or a
- * bg_report, belongs to them, and they give none out.
+ * The tools use their own copy of libbreakgraph. They take no object of the program's libbreakgraph, such as a bg_graph
+ * or a bg_report, and return none.
  * Threads: every function here may be called from any thread at any time, except in a callback of CUDA (a host
  * function). In a child of fork the program is not attached.
  * Languages: C99 and later, C++11 and later. */
@@ -38,7 +38,7 @@ typedef struct bg_attach_graph {
     }
 
 /* What the preloaded library exports; programs call the functions below this struct instead. Newer libraries append
- * members. A member that is NULL, or behind struct_size, is not there. */
+ * members. A function whose member is NULL, or lies beyond struct_size, does not exist. */
 typedef struct bg_attach_functions {
     size_t struct_size;
     bg_status (*name_next)(const char *name);
@@ -63,7 +63,7 @@ typedef const bg_attach_functions *bg_attach_interface_function(void);
 /* NULL: the program is not attached. RTLD_DEFAULT is written as a number: strict modes of compilers hide its name. */
 static inline const bg_attach_functions *bg_attach_functions_(void)
 {
-    static void *found; /* a program without the symbol looks it up again */
+    static void *found; /* NULL: a later call looks the symbol up again */
     void *symbol = __atomic_load_n(&found, __ATOMIC_RELAXED);
     bg_attach_interface_function *get;
 
@@ -145,7 +145,8 @@ static inline bg_status bg_attach_forget_memory(const void *base)
 /* Reports a block that an allocator hands out; bg_attach_ledger_free reports a block that it takes back and keeps,
  * which CUDA does not see. A graph that uses a block which was freed after the graph was instantiated is a finding
  * ("freed", "reused"). Report every block before a graph that uses it is instantiated, and every free after it. Do not
- * report PyTorch's own allocator: the tools query it themselves. A block that is live already at base is replaced.
+ * report PyTorch's own allocator: the tools query it themselves. If a live block begins at base already, the new block
+ * replaces it.
  * Errors: INVALID_ARGUMENT (NULL, 0 bytes), NOT_FOUND (not attached). */
 static inline bg_status bg_attach_ledger_alloc(const void *base, size_t bytes)
 {
@@ -162,11 +163,11 @@ static inline __attribute__((always_inline)) bg_status bg_attach_ledger_free(con
 /* ---- rows of batches ----------------------------------------------------------------------------------------------
  */
 
-/* Declares the padding rows of memory, for `check --attach --what=padding`: of `rows` contiguous rows at base, of
- * row_bytes bytes each, the first `live` belong to a batch, and the others are padding. The check also runs a graph's
- * nodes with other floats in the padding of all memory that was declared with floats true; the live rows of all
- * declared memory must then be the same. Call this before each launch for which live changes. Memory that never has
- * padding, such as a cache, is declared with live == rows, without the slots that padding may use. A declaration
+/* Declares the padding rows of memory, for `check --attach --what=padding`: memory at base has `rows` contiguous rows
+ * of row_bytes bytes each. The first `live` rows belong to a batch; the others are padding. The check also runs a
+ * graph's nodes with other floats in the padding of all memory that was declared with `floats` true. The live rows of
+ * all declared memory must not change by that. Call this before each launch for which `live` changes. Declare memory
+ * that never has padding, such as a cache, with live == rows, and without the slots that padding may use. A declaration
  * replaces earlier ones of memory that it overlaps. It ends when the memory is freed, by CUDA or by an allocator that
  * reports its blocks.
  * Errors: INVALID_ARGUMENT (base NULL, row_bytes 0, rows < 1, live not in 0 to rows), NOT_FOUND (not attached),
@@ -206,9 +207,9 @@ static inline bg_status bg_attach_get_graph(int index, bg_attach_graph *graph)
  * number of warnings and faults that hold now, plus those that launches have found since the last call, also in graphs
  * that are destroyed. *text, unless text is NULL, receives these findings and the notes as BG_TEXT, or as BG_JSON: an
  * object with "findings", the number; "graphs", the number of graphs that were checked; "not_checked", the number of
- * graphs that could not be; "reports", a list of reports (docs/report-format.md), one for each graph that has findings.
- * The caller releases *text with bg_attach_free; it is NULL after an error. The findings are also in what the command
- * prints.
+ * graphs that could not be checked; "reports", a list of reports (docs/report-format.md), one for each graph that has
+ * findings. The caller releases *text with bg_attach_free; it is NULL after an error. The findings are also in what the
+ * command prints.
  * Errors: INVALID_ARGUMENT (findings NULL, another format), NOT_FOUND (not attached, or no CUDA call so far),
  * UNSUPPORTED (under another command than check), OUT_OF_MEMORY, CUDA. */
 static inline bg_status bg_attach_check(bg_format format, int *findings, char **text)

@@ -1,6 +1,6 @@
 /* breakgraph: captures a forward pass as CUDA graphs with eager calls between them, and replays it.
  * This header includes the whole API except breakgraph/cublas.h, breakgraph/dlpack.h and breakgraph/comm.h, which need
- * other libraries, breakgraph/workspace.h, which such headers use, breakgraph/hooks.h, which redefines names of CUDA's,
+ * other libraries, breakgraph/workspace.h, which such headers use, breakgraph/hooks.h, which redefines CUDA's names,
  * and breakgraph/attach.h, for programs that run under `breakgraph COMMAND --attach`. breakgraph/breakgraph.hpp is for
  * C++. */
 #ifndef BREAKGRAPH_BREAKGRAPH_H

@@ -88,7 +88,7 @@ typedef struct bg_capture_options {
                                        * error ends the capture. NULL: none */
     void *barrier_user;
     bool upload;           /* true: without launch_segments, the end uploads the segments to the device, so that the
-                            * first replay does not */
+                            * first replay need not */
     bool inline_eager;     /* true: ops that are declared eager are captured, and bg_break calls end no segment; both
                             * still join all streams and fork them again, as a break does. Ops that eager_ops and the
                             * overrides name are still breaks */
@@ -101,10 +101,10 @@ typedef struct bg_capture_options {
      * capture fails on one rank, it fails on all: on the others with RANKS and that rank's message. Replays report
      * their progress through ranks->enter and ranks->step. */
     const bg_ranks *ranks;
-    /* The breaks that the pass has, as in bg_graph_info: with another number the capture fails with INVALID_ARGUMENT,
-     * and bg_last_error() lists the eager calls. This finds an op whose declaration as eager was added or removed by
-     * mistake. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager, BG_EAGER_OPS
-     * or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
+    /* The number of breaks that the pass must have (bg_graph_info.breaks). With another number the capture fails with
+     * INVALID_ARGUMENT, and bg_last_error() lists the eager calls. This finds an op whose declaration as eager was
+     * added or removed by mistake. Not compared in a debug mode that makes breaks (forward, ops), nor where
+     * bg_override_eager, BG_EAGER_OPS or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
     int expect_breaks;
     /* How the segments are compiled (breakgraph/compile.h); a bg_level. Default: FROM_ENV. */
     int level;
@@ -231,9 +231,9 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Destroys the graph and frees all that it owns. NULL does nothing. It may be called while a replay still runs on the
- * device; it may then wait for that replay before it frees memory, and does before it destroys the closures of
- * bg_eager and bg_region_call calls that it keeps (not for a replay on a stream that is being captured). Must not be
- * called inside one of the graph's bodies. */
+ * device; it may then wait for that replay before it frees memory. It always waits before it destroys closures that the
+ * graph keeps for calls of bg_eager and bg_region_call, except for a replay on a stream that is being captured. Must
+ * not be called inside one of the graph's bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
 /* Gives object to the graph: bg_graph_destroy calls destroy(object), the last object first. Objects that a graph needs

@@ -24,7 +24,7 @@ BG_BEGIN_C_
  *                freed since the graph was first checked: "dangling", "reused"
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know: "pageable-copy", "stack-copy"
  *   OVERLAP:     outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything;
- *                captured calls that share bytes, and of which one writes them, if no stream or event orders the
+ *                captured calls that share bytes, if one of the calls writes them and no stream or event orders the
  *                calls: "race"
  *   LEAKS:       captured calls that have outputs but left no work in the graph: "leak". For example, they launched
  *                it on the default stream, on a stream that was not forked, or through a library handle that is set to
@@ -80,9 +80,9 @@ BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*chang
  * outputs: count tensors in memory that the device can access. The caller owns *report.
  * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
  * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes as
- * much additional device memory as those tensors, at most an eighth and 16 MiB more, and waits for the device. An index
- * that is read from unwritten memory may be out of range, so a replay may fault. If an address no longer belongs to the
- * allocation that it had at capture, nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES.
+ * much additional device memory as those tensors, plus at most an eighth of that and 16 MiB. Waits for the device. An
+ * index that is read from unwritten memory may be out of range, so a replay may fault. If an address no longer belongs
+ * to the allocation that it had at capture, nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay
  * and bg_step. */
 BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,

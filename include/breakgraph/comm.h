@@ -24,7 +24,7 @@ typedef struct bg_comm_options {
     int rank, size, local_rank; /* -1: from the environment */
     const char *address;        /* address of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
     int port;          /* port of rank 0; 0: the Unix socket that BG_RANKS_SOCKET names, else the port MASTER_PORT.
-                        * Under torchrun 0 is always MASTER_PORT + 1, since torchrun's store uses MASTER_PORT */
+                        * Under torchrun, 0 always means MASTER_PORT + 1, since torchrun's store uses MASTER_PORT */
     const char *bind;  /* address that rank 0 listens on; NULL: BG_RANKS_BIND, else loopback. An address that is not
                         * loopback needs a token */
     const char *token; /* secret of the job, up to 255 bytes; NULL: BG_RANKS_TOKEN */
@@ -104,8 +104,8 @@ BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
 
-/* Copies the bytes at `mine` of each rank to `all`, in order of the ranks. `bytes` must be the same on all ranks; all:
- * room for size times bytes, up to 64 MiB.
+/* Copies the bytes at `mine` of each rank to `all`, in order of the ranks. `bytes` must be the same on all ranks. `all`
+ * has room for the bytes of all ranks, up to 64 MiB.
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);
 

@@ -18,8 +18,9 @@
  *
  * A capture at level 2 or 3 (bg_capture_options.level, BG_COMPILE) looks for such runs in each segment when it ends,
  * and rewrites the segment's CUDA graph: the op is captured at the place of the run, whose nodes are removed. The op
- * must write all that the calls of the run write, so that memory after a pass is what it was. Nothing changes on the
- * path of replays. docs/compile.md has a rule written from scratch, and says where rules do not pay.
+ * must write all that the calls of the run write, so that memory holds the same after a pass as without the rule.
+ * Nothing changes on the path of replays. docs/compile.md has a rule written from scratch, and says where rules do not
+ * pay.
  *
  * The referee: when a rule is first used for calls with certain shapes, values (BG_VALUE) and shared memory, the
  * capture runs both the calls and the op at that place of the pass, from the same memory contents, and compares all
@@ -42,9 +43,9 @@ BG_BEGIN_C_
 /* Properties of a rule that BG_RULE does not contain. No exception may leave its functions. */
 typedef struct bg_rule_attributes {
     size_t struct_size; /* set by BG_RULE_ATTRIBUTES_INIT */
-    /* Whether the rule may be used for calls of so many rows: the first dimension of the first output of the run's
-     * first call. A rule with this function is specialised for shapes: it is used at level 3 alone, and only for the
-     * rows of bg_capture_options.compile_sizes. NULL: it holds for any number of rows. */
+    /* Returns whether the rule may be used for calls with `rows` rows. `rows` is the first dimension of the first
+     * output of the run's first call. A rule with this function is specialised for shapes: it is used at level 3 alone,
+     * and only for the rows of bg_capture_options.compile_sizes. NULL: it holds for any number of rows. */
     bool (*applies)(int rows);
     /* What the referee accepts, and a shadow of the calls that the op replaces, in the form of BG_TOLERANCE without
      * names: "rel=1e-5,abs=1e-6". NULL: the same bits. For the referee, an item of BG_TOLERANCE that begins with the
@@ -65,7 +66,7 @@ typedef struct bg_rule_attributes {
 /* A registered rule. BG_RULE fills it. */
 typedef struct bg_rule {
     size_t struct_size;
-    bg_op *op;                   /* what the run becomes */
+    bg_op *op;                   /* the op that replaces the run */
     bg_op *calls[BG_RULE_CALLS]; /* the ops of the run's calls */
     int count;                   /* of calls */
     /* Fills args, which is zeroed, from the arguments of the calls. Returns false if the rule does not hold for
@@ -77,8 +78,9 @@ typedef struct bg_rule {
     bg_rule_attributes attributes_;
 } bg_rule;
 
-/* Registers or unregisters a rule, which must stay valid between. BG_RULE calls these when the program, or a shared
- * object, is loaded and unloaded. A rule that is malformed is not used, and a line on standard error says why. */
+/* Registers or unregisters a rule. The rule must stay valid until it is unregistered. BG_RULE calls these when the
+ * program, or a shared object, is loaded and unloaded. A rule that is malformed is not used, and a line on standard
+ * error says why. */
 BG_API void bg_rule_register(bg_rule *rule);
 BG_API void bg_rule_unregister(bg_rule *rule);
 
@@ -164,7 +166,7 @@ typedef struct bg_fusion {
     const char *file;   /* of its first call; "" where unknown */
     int line;
     bg_fusion_state state;
-    const char *why; /* why it was not applied, a sentence; "": it was */
+    const char *why; /* a sentence that says why the rule was not applied; "": it was applied */
     int segment;
     bool proven;            /* in this process, for these shapes */
     double calls_us, op_us; /* measured by the referee, in microseconds; 0: not measured */
@@ -184,7 +186,7 @@ typedef struct bg_compile_info {
     int applied;        /* runs that have become one op */
     int refused;        /* near misses */
     int proofs;         /* comparisons that this capture has made */
-    int dropped;        /* runs that the referee has refused: DIFFERS or SLOWER */
+    int dropped;        /* runs that the referee has refused (DIFFERS or SLOWER) */
     int unproven;
     size_t nodes_before, nodes_after; /* of all pieces */
     double proof_ms;                  /* milliseconds that proofs took, measuring included */
@@ -252,8 +254,9 @@ BG_API const bg_compiler *bg_compiler_find(const char *name);
 /* A pass and its compiled graph, which bg_compiled_run makes at its first use. */
 typedef struct bg_compiled bg_compiled;
 
-/* Makes *compiled of forward(user); user must outlive it. options: those of the capture; NULL: the defaults, at level 3
- * if BG_COMPILE is not set. They are copied, but not the objects that their pointers name. Nothing is captured yet.
+/* Makes *compiled, which runs forward(user, stream); `user` must outlive it. options: those of the capture; NULL: the
+ * defaults, at level 3 if BG_COMPILE is not set. They are copied, but not the objects that their pointers name. Nothing
+ * is captured yet.
  * Errors: INVALID_ARGUMENT (a NULL, an invalid option), OUT_OF_MEMORY. */
 BG_API bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, const bg_capture_options *options);
 

@@ -45,7 +45,7 @@ BG_API bool bg_mode_separate(bg_mode mode);
  *   NO:         all by bg_runner_capture
  *   ON_DEMAND:  each by the first batch that needs it, which waits for the capture
  *   BACKGROUND: bg_runner_capture captures the largest of each kind; bg_runner_idle captures the others, between two
- *               batches. A batch whose bucket is still missing runs by the next larger one that is not, or eagerly */
+ *               batches. A batch whose bucket is still missing runs by the next larger captured bucket, or eagerly */
 typedef enum bg_lazy { BG_LAZY_NO, BG_LAZY_ON_DEMAND, BG_LAZY_BACKGROUND } bg_lazy;
 
 /* What an input holds in the padding rows.
@@ -133,12 +133,13 @@ typedef struct bg_runner_config {
      * schedule's sizes rounded up to whole requests. NULL: max_query_len alone. */
     const char *query_lens;
     /* Memory that runners share, such as those of a draft and a target model. Their graphs and eager passes never run
-     * at the same time: on several streams each waits for the one before, and while a thread is in one of their runs or
-     * captures, those of another thread return BUSY. So the pool takes as much as the largest bucket of all of them.
-     * Each runner keeps the pool until it is destroyed. memory_limit and memory_fraction are not used: the pool has its
-     * own limit. NULL: the runner makes one. */
+     * at the same time: on several streams, each waits for the one before. While a thread is in a run or capture of one
+     * of these runners, their runs and captures in other threads return BUSY. So the pool takes only as much memory as
+     * the largest bucket of all these runners. Each runner keeps the pool until it is destroyed. memory_limit and
+     * memory_fraction are not used: the pool has its own limit. NULL: the runner makes one. */
     bg_pool *pool;
-    /* memory_limit as a part of the device's whole memory, up to 1; the lower of both holds. Default: 0, no limit. */
+    /* memory_limit as a part of the device's whole memory, up to 1; the lower of the two limits applies. Default: 0, no
+     * limit. */
     double memory_fraction;
     /* How segments are compiled, as bg_capture_options.level; where rules are to be proven, each capture launches its
      * segments, so that the check of rules (compile.h) has real data. Default: FROM_ENV. */

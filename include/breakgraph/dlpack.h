@@ -12,7 +12,7 @@
 enum { BG_DLPACK_BOOL_ = 6 };
 
 /* Makes *view a view of tensor on CUDA device `device`. shape: room for BG_MAX_RANK numbers, which the caller owns and
- * which must live as long as the view. strides is NULL: contiguous.
+ * which must live as long as the view. view->strides is NULL, which means contiguous.
  * Errors: INVALID_ARGUMENT (a NULL, an invalid tensor). */
 static inline bg_status bg_tensor_to_dlpack(const bg_tensor *tensor, int device, int64_t *shape, DLTensor *view)
 {

@@ -56,10 +56,10 @@ typedef struct bg_region {
     size_t user_bytes; /* with `keep`: the size of the object at *kept, in which checks look for pointers into a stack;
                         * 0: they do not look */
     /* In a capture: sets *kept to a copy of `user`, which takes the place of `user` in this call and in all replays.
-     * The graph, also that of a capture that fails, destroys it once, after waiting for the work that it has on the
-     * device. Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: `user` then needs to live
-     * during the call only, so work that the body leaves queued must not read it. An error fails the call. NULL: `user`
-     * must live as long as the graph. */
+     * The graph destroys the copy once, after it has waited for its own work on the device. If the capture fails, its
+     * graph does so, too. Outside a capture, in an eager pass and with BG_DEBUG=forward `keep` is not called: `user`
+     * then needs to live during the call only, so work that the body leaves queued must not read it. An error fails the
+     * call. NULL: `user` must live as long as the graph. */
     bg_status (*keep)(void *user, void **kept);
     void (*destroy)(void *kept); /* needed with `keep` */
     bg_operand *operands;        /* on return outputs have the memory that bg_op_call sets */

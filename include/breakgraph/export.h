@@ -1,4 +1,4 @@
-/* What every public header needs: visibility of symbols, C linkage in C++, and casts that compile in C and C++. */
+/* Macros of every public header: visibility of symbols, C linkage in C++, and casts that compile in C and C++. */
 #ifndef BREAKGRAPH_EXPORT_H
 #define BREAKGRAPH_EXPORT_H
 

@@ -21,8 +21,8 @@ BG_API cudaError_t bg_hook_event_destroy(cudaEvent_t event);
 
 BG_END_C_
 
-/* The stream that 0 means: the per-thread default stream in a file that is compiled for these, else the legacy stream.
- */
+/* The stream that 0 means: the per-thread default stream in a file compiled for per-thread default streams, else the
+ * legacy stream. */
 static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
 {
 #ifdef __CUDART_API_PER_THREAD_DEFAULT_STREAM
@@ -32,7 +32,7 @@ static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
 #endif
 }
 
-/* In files for per-thread default streams CUDA defines these as macros. */
+/* CUDA defines these names as macros in files compiled for per-thread default streams. */
 #undef cudaEventRecord
 #undef cudaEventRecordWithFlags
 #undef cudaStreamWaitEvent

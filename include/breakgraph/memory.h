@@ -5,8 +5,8 @@
  *     graphs also use. Its contents are valid only inside that pass, at capture and in each replay.
  *   - Allocated outside captures: kept. No graph of the pool reuses it until it is released. For static inputs, and
  *     for outputs that are read after a replay.
- * Threads: a pool, with its graphs, serves one thread at a time: a replay or a capture returns BUSY while one of
- * another thread has not returned. Different pools may be used concurrently. */
+ * Threads: a pool, with its graphs, serves one thread at a time: a replay or a capture returns BUSY while a replay or
+ * capture of another thread has not returned. Different pools may be used concurrently. */
 #ifndef BREAKGRAPH_MEMORY_H
 #define BREAKGRAPH_MEMORY_H
 
@@ -21,8 +21,8 @@ typedef struct bg_pool bg_pool;
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
     size_t reserve_bytes; /* address space to reserve, in bytes, rounded up to the device's page size; takes no memory.
-                           * 0: as much as the device has memory; if that cannot be reserved, half of it, a quarter,
-                           * ..., at least 1 GiB, with a warning */
+                           * 0: as much as the device's memory; if that cannot be reserved, half of it, a quarter, ...,
+                           * at least 1 GiB, with a warning */
     size_t limit_bytes;   /* most device memory that the pool takes, in bytes, in whole pages; 0: no limit */
 } bg_pool_options;
 
@@ -62,7 +62,7 @@ BG_API bg_status bg_pool_create(bg_pool **pool, const bg_pool_options *options);
 BG_API bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr);
 
 /* Releases a block. NULL does nothing. Later allocations may return the same memory. Work that uses such a later block
- * must be ordered after all work that uses this one, as it is if both are on one stream.
+ * must be ordered after all work that uses this block; on one stream it always is.
  * Inside a capture with forked streams, or with an event that a stream may fork from, the block is reused only after
  * the next break, which joins all streams. The pool learns of a fork by bare CUDA calls only when the forked stream
  * calls an op; such programs should include breakgraph/hooks.h. A kept block that is released while a graph of the

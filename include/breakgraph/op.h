@@ -220,7 +220,7 @@ BG_END_C_
 #define BG_DEFINE_EAGER_OP(name) BG_BODY_(, name, true)
 
 /* BG_CALL(name, stream, .field = value, ...) calls the op and is an expression of type bg_status. Fields may be in any
- * order; fields that are not named are zero. In C++ each is an assignment, with its conversions; put parentheses
+ * order; fields that are not named are zero. In C++ each field is assigned, with the usual conversions; put parentheses
  * around a value that contains commas: .x = (bg_tensor{data, BG_F32, 1, {n}}).
  * BG_CALL_ARGS(name, stream, &args) does the same with the caller's NAME_args, which receives the outputs. */
 #define BG_CALL(...) BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
@@ -243,7 +243,7 @@ BG_END_C_
     })
 #define BG_EXTERN_ extern "C"
 #ifdef __cpp_exceptions
-/* What a body throws does not pass through the library, which is C. */
+/* Catches what a body throws: it must not pass through the library, which is C. */
 #define BG_RUN_(call)                                                                                                  \
     try {                                                                                                              \
         return call;                                                                                                   \

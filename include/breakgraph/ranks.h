@@ -31,8 +31,8 @@ typedef struct bg_ranks {
      * collectives need stays valid, and `release` when it is destroyed. */
     void (*retain)(void *user);
     void (*release)(void *user);
-    /* May be NULL. Called around each replay, and each eager run of a runner, so that a watchdog knows what runs and
-     * how far it is. enter: replay number `replay` of the graph named `graph`, which has `steps` steps, begins.
+    /* May be NULL. Called around each replay, and each eager run of a runner, so that a watchdog knows what runs, and
+     * at which step. enter: replay number `replay` of the graph named `graph`, which has `steps` steps, begins.
      * step: step number `step` (a segment, eager call or copy) has been queued on `stream`; `text` describes it. leave:
      * called once after each `enter` that returned OK, also where a step failed. An error of `enter` or `step` is the
      * replay's. The strings are valid until `leave`. */

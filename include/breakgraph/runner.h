@@ -36,8 +36,8 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *con
  *   VETO:           config.veto returned true
  *   CAPTURE_FAILED: its bucket could not be captured
  *   NOT_CAPTURED:   bg_runner_capture has not been called (without config.lazy), the batch's variant is not captured,
- *                   its bucket cannot be captured on demand now (bg_runner_run), or is still missing in the
- *                   background, as are the larger ones that config.max_padding allows
+ *                   its bucket cannot be captured on demand now (bg_runner_run), or neither its bucket nor a larger one
+ *                   that config.max_padding allows has been captured in the background
  *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
@@ -98,8 +98,8 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * compile.h), on padding. Another call captures all buckets again. Progress is shown on a terminal, by rank 0.
  * With config.lazy ON_DEMAND each bucket is captured at its first use, and this function need not be called. If it is
  * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
- * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If some bucket
- * has been captured already, this function captures all buckets, that one again.
+ * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If a bucket
+ * has been captured already, this function captures all buckets, also those that are captured.
  * Before each capture, `forward` runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.
@@ -111,13 +111,13 @@ BG_API bg_status bg_runner_capture(bg_runner *runner);
  * nothing. Call it when there is no batch to run, with the time until the next one in microseconds, or INT64_MAX. It
  * first captures the buckets that batches needed, the most needed ones first, then the others from large to small, and
  * waits for the device. It begins no capture whose estimate is above what is left of budget_us. The estimate is the
- * time that a captured bucket of the same kind took, the least one that is as large or larger; without any, a capture
- * begins if time is left. A capture that ends later than the budget is counted (bg_counters.idle_overruns). The static
- * inputs and outputs keep their contents, and so does config.state. Other memory that passes change, such as a buffer
- * of bg_runner_add_buffer that later passes read, belongs in config.state. With config.ranks all ranks call this
- * together. They capture a bucket if it fits into the budget of each of them, from large to small. A capture that fails
- * is no error: its bucket's batches run eagerly. Errors: INVALID_ARGUMENT (budget_us below 0), those of
- * bg_runner_capture. */
+ * time that a capture took before: that of the smallest timed bucket of the same kind that is at least as large.
+ * Without such a bucket, a capture begins if any time is left. A capture that ends later than the budget is counted
+ * (bg_counters.idle_overruns). The static inputs and outputs keep their contents, and so does config.state. Other
+ * memory that passes change, such as a buffer of bg_runner_add_buffer that later passes read, belongs in config.state.
+ * With config.ranks all ranks call this together. They capture a bucket if it fits into the budget of each of them,
+ * from large to small. A capture that fails is no error: its bucket's batches run eagerly. Errors: INVALID_ARGUMENT
+ * (budget_us below 0), those of bg_runner_capture. */
 BG_API bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us);
 
 /* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and
@@ -163,8 +163,8 @@ BG_API void bg_runner_destroy(bg_runner *runner);
 BG_API bg_status bg_runner_own(bg_runner *runner, void *object, void (*destroy)(void *object));
 
 /* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; `forward`
- * gets it as an argument. In other replays of a runner's graph (bg_runner_get_graph), the context of a batch that fills
- * the bucket. Returns NULL, with bg_last_error(), outside of these. */
+ * gets it as an argument. In other replays of a runner's graph (bg_runner_get_graph), it returns the context of a batch
+ * that fills the bucket. Elsewhere it returns NULL, with bg_last_error(). */
 BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- queries ------------------------------------------------------------------------------------------------- */
@@ -232,15 +232,16 @@ typedef struct bg_runner_memory {
  * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), CUDA. */
 BG_API bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory);
 
-/* Prints a table of all buckets, the memory, and the batches whose query length or variant none of them has. */
+/* Prints a table of all buckets, the memory, and the batches whose query length or variant no bucket has. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
 /* ---- batches --------------------------------------------------------------------------------------------------- */
 
 /* Returns how many batches of that size the runner has run, by a graph or eagerly.
- * query_len: 0 for mixed batches; else for decode batches of so many tokens a request, one of the configuration's query
- * lengths, in every mode. tokens: 1 to config.max_tokens, with config.pad_across_ranks its result; 0: all larger
- * batches. Returns 0 for any other query_len or tokens, and for NULL. It may be called while the runner runs. */
+ * query_len: 0: mixed batches; else decode batches with query_len tokens a request. It must be one of the
+ * configuration's query lengths, and may be given in every mode. tokens: 1 to config.max_tokens, with
+ * config.pad_across_ranks its result; 0: all larger batches. Returns 0 for any other query_len or tokens, and for NULL.
+ * It may be called while the runner runs. */
 BG_API uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens);
 
 /* Prints the batches by size and by the reason of eager runs, their padding rows, and the buckets with their replays
@@ -266,8 +267,9 @@ typedef struct bg_counters {
     uint64_t larger_tokens;     /* padding rows beyond the batch's own bucket in larger_replays */
     uint64_t idle_captures;     /* captures in bg_runner_idle; counted in captures, too */
     uint64_t idle_overruns;     /* idle_captures that ended later than the budget */
-    /* Batches whose query length, in a mode with graphs for decode batches apart, or whose variant was never captured,
-     * by graphs for mixed batches or eagerly; bg_runner_print lists them. */
+    /* Batches whose query length, or whose variant, was never captured. A query length counts only in a mode with
+     * separate graphs for decode batches. These batches ran by graphs for mixed batches, or eagerly; bg_runner_print
+     * lists them. */
     uint64_t missed_query_lens, missed_variants;
 } bg_counters;
 #define BG_COUNTERS_INIT                                                                                               \

@@ -49,14 +49,14 @@ typedef struct bg_compare_options {
     }
 
 /* Runs forward(user, stream) eagerly, as bg_forward_run does, and by replay of a graph captured from it, with the same
- * contents of all tensors, and compares the outputs on the device. Then it runs the graph call by call, each op call
- * with the inputs that the eager run gave it. options may be NULL. Findings:
+ * contents of all tensors, and compares the outputs on the device. Then it runs the graph call by call, and gives each
+ * op call the inputs that it had in the eager run. options may be NULL. Findings:
  *   - "mismatch": an output differs beyond the tolerance; with the first index and the largest errors, rounded up so
  *     that they can be used as a tolerance. Counts of NaN and infinity, ULP and digests are in the report's JSON
  *     ("comparisons").
  *     The finding is a note if the cause is known.
  *   - "frozen-value", "unstable-pointer": an op call's outputs differ, also where the difference does not reach the
- *     outputs of the pass, because it has other arguments in the graph than in the eager run. Where its arguments are
+ *     outputs of the pass, because it has other arguments in the graph than in the eager run. Where the arguments are
  *     equal, `forward` is captured once more, without launching anything, and the parameters of the call's nodes are
  *     compared; so `forward` runs a third time.
  *   - "mismatch-origin": an op call's outputs differ, and neither its inputs, as far as they are known, nor its

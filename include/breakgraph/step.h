@@ -2,10 +2,10 @@
  * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. BG_STEP_STOP then
  * stops it after a call ("rope#3"), or after the node, eager call, copy or event of this index (bg_step_info.index).
  * BG_STEP_FROM=CALL steps the process's first such replay from that call or index on (bg_step_from), and
- * BG_STEP_DUMP=DIR dumps its tensors. These are read when a capture begins. Stepping without a callback shows on a
- * terminal (standard error) how many nodes are done. SIGINT and SIGTERM end such a replay, and bg_step_dump, between
- * two nodes, with a note, unless they are ignored. Where the program has no handler for it, the signal ends the program
- * after the report is written; a fourth one at once. Threads: as bg_replay. */
+ * BG_STEP_DUMP=DIR dumps its tensors. These variables are read when a capture begins. Stepping without a callback shows
+ * on a terminal (standard error) how many nodes are done. SIGINT and SIGTERM end such a replay, and bg_step_dump,
+ * between two nodes, with a note, unless they are ignored. Where the program has no handler for it, the signal ends the
+ * program after the report is written; a fourth signal ends it at once. Threads: as bg_replay. */
 #ifndef BREAKGRAPH_STEP_H
 #define BREAKGRAPH_STEP_H
 
@@ -19,14 +19,15 @@ BG_BEGIN_C_
 typedef struct bg_step_info {
     size_t struct_size; /* set by bg_step */
     int index, total;   /* its index in the replay, from 0, and the number of all. Disabled nodes, and nodes of
-                         * write-backs that are not needed, are counted, but do not run: the callback is not called for
-                         * them */
+                         * write-backs that are not needed, are counted, but do not run, and the callback is not called
+                         * for them */
     const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its index in the list of
                          * cudaGraphGetNodes, or "3.1" inside a child graph */
     const char *call;   /* the innermost op call that it comes from */
     cudaError_t error;  /* CUDA's error */
     uint64_t nan, inf;  /* number of such elements in the call's outputs of type f32, f64, f16 or bf16, where this was
-                         * the call's last node; in a padded run of a runner, of tensors by tokens the batch's rows */
+                         * the call's last node; in a padded run of a runner, tensors by tokens count only
+                         * with the batch's rows */
     const char *kernel; /* as the source writes it: "scale(float*, int)"; a C name stays as it is */
     const char *file;   /* where the call is */
     int line;

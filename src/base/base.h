@@ -16,9 +16,9 @@
 /* The value of a variable; NULL where it is unset or empty. */
 BG_API const char *bg__env_value(const char *name);
 
-/* Read a variable as its row in base/variables.h describes it: the index of the choice, whether it is the second choice
- * ("0|1"), the number. An unset or empty variable gives the row's default; *number is unchanged if that is not a
- * number. Errors: INVALID_ARGUMENT (a value that the row does not allow). */
+/* Read a variable as its row in base/variables.c describes it. The functions give the index of the choice, whether the
+ * value is the second choice of "0|1", or the number. An unset or empty variable gives the row's default; *number is
+ * unchanged if that is not a number. Errors: INVALID_ARGUMENT (a value that the row does not allow). */
 bg_status bg__env_choice(const char *name, int *index);
 /* For a variable that takes several choices: bit i of *set stands for the choice of index i
  * (bg__variable_parse_choices). */
@@ -89,7 +89,7 @@ bg_status bg__pointer_get_attributes(const void *ptr, bg__pointer_attributes *pl
  * message. */
 bg_status bg__stream_check_device(cudaStream_t stream, const char *function, const char *argument);
 
-/* ---- ranges for profilers (ranges.c) ------------------------------------------------------------------------- */
+/* ---- ranges for profilers (nvtx.c) --------------------------------------------------------------------------- */
 
 /* Sets *wanted to whether to emit ranges: BG_NVTX decides or, if it is unset, whether a profiler is attached. */
 bg_status bg__nvtx_is_wanted(bool *wanted);

@@ -1,4 +1,4 @@
-/* Each thread keeps the sentence of its last failure. */
+/* Failures and warnings. Each thread keeps the sentence of its last failure. */
 #include "base/base.h"
 
 #include <stdarg.h>

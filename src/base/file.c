@@ -1,4 +1,4 @@
-/* Reads only regular files: opening a pipe in a file's place would block for ever. */
+/* Reads files, but only regular ones: opening a pipe in a file's place would block for ever. */
 #include "base/file.h"
 
 #include "base/errors.h"

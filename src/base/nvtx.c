@@ -74,7 +74,7 @@ void bg__nvtx_range_end(uint64_t range)
 
 bg_status bg__nvtx_is_wanted(bool *wanted)
 {
-    /* Profilers set it for the programs that they start. */
+    /* Profilers set this variable for the programs that they start. */
     bool attached = nvtx_is_available && bg__env_value("NVTX_INJECTION64_PATH") != NULL;
     bg_status status;
 

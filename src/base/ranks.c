@@ -52,7 +52,7 @@ done:
 /* The table's functions may be unable to set bg_last_error(), so a failure without a sentence gets one here. */
 static bg_status finish_table_call(bg_status status, char hidden, const char *what, const char *why)
 {
-    bg__foreign_error_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* the table's function may have left a CUDA error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "%s: %s (%s)", what, why, bg_status_name(status));
     if (status == BG_OK)

@@ -1,4 +1,4 @@
-/* The size of tensors; inline, since each op call asks for all of its tensors. */
+/* Computes the sizes of tensors; inline, since each op call computes the sizes of all its tensors. */
 #ifndef BG_BASE_TENSOR_H
 #define BG_BASE_TENSOR_H
 

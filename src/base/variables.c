@@ -48,7 +48,8 @@ const bg__variable bg__variables[] = {
      .text = "graph: bg_check; replay: addresses; recapture: two captures; poison: unwritten memory; padding: rows; "
              "orders, inputs: --attach"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
-     .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
+     .text =
+         "1 compares the outputs of each replay with those of an eager pass; the value calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
      .allowed = "items separated by ';', each LIMIT,LIMIT... or NAME:LIMIT,LIMIT...; LIMIT: abs=X, rel=X or ulp=N; "
                 "NAME: a dtype or a pattern of op calls",
@@ -71,7 +72,7 @@ const bg__variable bg__variables[] = {
      .text = "with BG_DEBUG=step: step only these graphs: \"graph#0\", \"decode*\""},
     {"BG_STEP_REPLAYS", "check", BG__FORM_RANGE, "N-M", .fallback = "",
      .allowed = "a number from 0 on, or two with '-' between, such as 0-3, or one with '-' behind, such as 3-",
-     .text = "with BG_DEBUG=step: step only these replays of each graph, from 0: \"5\", \"0-3\""},
+     .text = "with BG_DEBUG=step: step only these replays of each graph, counted from 0: \"5\", \"0-3\""},
     {"BG_HANG", "check", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "with BG_REPORT: 1 follows the nodes of graphs, to name the one that hangs (check and step with "
              "--timeout)"},

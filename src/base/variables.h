@@ -26,8 +26,8 @@ typedef enum bg__form {
     BG__FORM_NODES, /* patterns of nodes */
     BG__FORM_TOLERANCES,
     BG__FORM_FILE,
-    BG__FORM_DIRECTORY, /* that exists */
-    BG__FORM_DUMP,      /* a directory, made where there is none, without an earlier dump */
+    BG__FORM_DIRECTORY, /* an existing directory */
+    BG__FORM_DUMP,      /* a directory without an earlier dump; it is made if it does not exist */
     BG__FORM_ADDRESS,
     BG__FORM_TEXT,
     BG__FORM_SECRET, /* text that is not shown */

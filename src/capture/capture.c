@@ -50,7 +50,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     capture->options = *checked;
     capture->origin = stream;
     capture->thread = bg__thread_id();
-    capture->parted = true; /* until all have come here */
+    capture->parted = true; /* the ranks compare nothing until all have begun */
     BG__TRY(bg__override_create(&capture->override, checked->eager_ops));
     BG__TRY(bg__capture_resolve_debug(capture, whole));
     capture->eager = capture->debug == BG_DEBUG_FORWARD;
@@ -66,7 +66,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     capture->graph->root.zero_tail = checked->zero_tail;
     BG__TRY(bg__capture_acquire_pool(capture));
     BG__TRY(bg__state_save(&capture->state, checked->state, checked->state_count, "options.state", stream));
-    /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
+    /* With launch_segments, each launch waits for its segment's instantiation, so worker threads would gain nothing. */
     if (checked->worker_threads > 0 && !checked->launch_segments)
         BG__TRY(bg__workers_start(&capture->workers, checked->worker_threads, capture->graph->device));
     *result = capture;
@@ -200,7 +200,7 @@ static bg_status finish_graph(bg_capture *capture)
 
     BG__TRY(check_breaks(capture));
     BG__TRY(bg__events_record_at_end(capture));
-    /* The first replay may come on another stream, when this one is long gone. */
+    /* The first replay may be on another stream, after this stream was destroyed. */
     error = graph->pool != NULL ? bg__capture_release_pool(capture)
                                 : bg__last_use_record_event(graph->use, capture->origin);
     if (error != cudaSuccess) {

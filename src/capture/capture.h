@@ -1,5 +1,5 @@
-/* An open capture, and its functions that an eager pass also uses. Code above this folder that needs only graphs
- * includes graph.h. */
+/* An open capture and its functions. Eager passes use them, too. Code above this folder that needs only graphs includes
+ * graph.h. */
 #ifndef BG_CAPTURE_CAPTURE_H
 #define BG_CAPTURE_CAPTURE_H
 
@@ -13,7 +13,7 @@ typedef struct bg__member {
     cudaEvent_t event;                /* forks the stream and joins it */
     bg_site site;                     /* where it was forked, for messages */
     const bg__call *last;             /* the last call captured on it; NULL: none in this segment */
-    cudaGraphNode_t last_node_before; /* capture_marks.c */
+    cudaGraphNode_t last_node_before; /* its last node at the previous mark (capture_marks.c) */
 } bg__member;
 
 /* An event that the program recorded in this capture, through this library. */
@@ -43,7 +43,7 @@ typedef struct bg__state {
     size_t count;
 } bg__state;
 
-/* Makes a body the one that the calling thread runs. The second function restores the earlier state. */
+/* The first function makes a body the one that the calling thread runs. The second restores the earlier state. */
 typedef struct bg__body_scope {
     bg_phase phase;
     bg__call *call;
@@ -62,7 +62,7 @@ struct bg_capture {
     bg_capture_options options;
     bg_debug debug;
     unsigned checks;    /* BG__CHECK_ bits */
-    const void *frame;  /* of the public function that ends it, on the stack */
+    const void *frame;  /* the stack frame of the public function that ends it */
     bg_forward forward; /* NULL: between begin and end */
     void *user;
     bg__override *override;
@@ -85,7 +85,7 @@ struct bg_capture {
     size_t pool_mapped;                    /* at begin */
     struct bg__open_segment *open_segment; /* buffers for the check of segments (unjoined.c) */
     struct bg__marks *marks;               /* of the calls of the open segment */
-    cudaGraphNode_t last_node_before;      /* as bg__member.stood, of the origin (capture_marks.c) */
+    cudaGraphNode_t last_node_before;      /* as bg__member.last_node_before, for the origin */
     bg__call **inlined; /* with a level: the calls that the open segment has captured and that have no calls
                          * inside */
     size_t inlined_capacity;
@@ -96,8 +96,9 @@ struct bg_capture {
     bool open;                      /* the origin captures */
     bool in_body;                   /* a body runs at a break */
     int rows;                       /* of the runner's bucket; 0: no runner captures it */
-    int depth;                      /* library calls for this capture on the stack: the outermost one may free it */
-    bool aborted;                   /* inside such a call */
+    int depth;                      /* number of library calls for this capture on the stack; the outermost call may
+                                     * free it */
+    bool aborted;                   /* it was aborted inside such a call */
     bool parted;                    /* the ranks compare nothing more */
     bg_status status;               /* the first failure */
     char message[1024];
@@ -114,14 +115,14 @@ bg_status bg__capture_options_check(const bg_capture_options *options);
 bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_runner);
 
-/* bg_capture_forward for a runner, whose bucket is open, and stays so; around NULL: for the program (capture.c). */
+/* bg_capture_forward for a runner whose bucket is open and stays open; `around` NULL: for the program (capture.c). */
 bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                               const bg_capture_options *options, bg__bucket_hooks *around);
 
 /* Keeps status and bg_last_error() if this is the capture's first failure (failure.c). */
 void bg__capture_record_failure(bg_capture *capture, bg_status status);
-/* As above, and returns the first failure's status. Work that the program launches afterwards goes into a capture that
- * is discarded. */
+/* As bg__capture_record_failure, and returns the first failure's status. Work that the program launches afterwards goes
+ * into a capture that is discarded. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* Returns the status that every call gets in a capture that has failed or ended, or is between segments; else BG_OK. */
@@ -147,14 +148,14 @@ static inline bg_status bg__capture_end_call(bg_capture *capture, bg_status stat
 
 /* Releases all that a capture holds, except a graph that the caller has received. NULL: nothing happens. */
 void bg__capture_free(bg_capture *capture);
-/* Frees its streams and events. */
+/* Frees the capture's streams and events. */
 void bg__capture_free_streams(bg_capture *capture);
-/* As above, for a capture that is discarded: restores options.state first. */
+/* As bg__capture_free, for a capture that is discarded: restores options.state first. */
 void bg__capture_discard(bg_capture *capture);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
 bg_status bg__segment_close(bg_capture *capture, bool join);
-/* Begins the next one and forks the members into it. */
+/* Begins the next segment and forks the members into it. */
 bg_status bg__segment_open(bg_capture *capture);
 /* BG_DEBUG=sync: waits for the last step, here and in replays. */
 bg_status bg__capture_sync_step(bg_capture *capture);
@@ -171,9 +172,9 @@ bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_br
  * captured: a pass that relies on its breaks to order streams then keeps its meaning. */
 bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user);
 
-/* Meetings with other ranks (capture_agreement.c); without ranks they do nothing. bg__ranks_agree_on_begin comes before
- * a capture of that name, also if the capture cannot begin: capture is then NULL, and status its failure. Returns this
- * rank's own failure, or RANKS. */
+/* Meetings with other ranks (capture_agreement.c); without ranks they do nothing. Call bg__ranks_agree_on_begin before
+ * a capture of that name. If the capture cannot begin, pass NULL as `capture`, and the failure as `status`. Returns
+ * this rank's own failure, or RANKS. */
 bg_status bg__ranks_agree_on_begin(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                    bg_status status);
 bg_status bg__capture_agree(bg_capture *capture, const char *text);
@@ -186,7 +187,8 @@ void bg__capture_notify_failure(bg_capture *capture, const char *why);
 extern const bg__capture_hooks bg__capture_op_hooks;
 /* Passes that run eagerly (forward.c). For a capture in the debug mode forward: the graph gets one FORWARD step. */
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
-/* After such a capture has ended without failure: moves the objects that replays need to the graph. */
+/* After a capture in the debug mode forward has ended without failure: moves the objects that replays need to the
+ * graph. */
 void bg__capture_transfer_forward(bg_capture *capture);
 /* Runs a graph with a FORWARD step, after all work that used its memory before. BUSY: its pool is in use. */
 bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
@@ -200,9 +202,9 @@ bg_phase bg__forward_phase(void);
 bg_status bg__compile_resolve_level(bg_capture *capture);
 /* The choices of BG_COMPILE_PROVE. */
 enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
-/* Whether captures at options.level `asked` have rules to prove, which needs segments that are launched. */
+/* Whether captures at options.level `asked` have rules to prove. Proofs need launched segments. */
 bg_status bg__compile_needs_proofs(int asked, bool *proves);
-/* The ops that rules may put in the place of calls of these ops, at that level. */
+/* Lists the ops that rules may put in place of calls of `ops` at level `asked`. */
 bg_status bg__compile_list_ops(int asked, const bg_op *const *ops, size_t count,
                                void (*see)(void *user, const bg_op *op), void *user);
 /* Adds a call that has been captured into the open segment. */
@@ -227,14 +229,14 @@ void bg__nvtx_begin_segment(bg_capture *capture);
 void bg__nvtx_end_segment(const bg_capture *capture);
 void bg__nvtx_push_break(const bg_capture *capture);
 void bg__nvtx_pop_break(const bg_capture *capture);
-/* In a replay of a graph whose root has ranges. */
+/* Begin and end a step's range, in a replay of a graph whose root has ranges. */
 void bg__nvtx_push_step(const bg_graph *graph, const bg__step *step);
 void bg__nvtx_pop_step(const bg__step *step);
 
 /* options.pool (capture_pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
 bg_status bg__capture_open_bucket(bg_capture *capture);
 void bg__capture_close_bucket(bg_capture *capture);
-/* Acquires use. Errors: BUSY (a replay or capture has it, or the stream of its last use captures). */
+/* Acquires `use`. Errors: BUSY (a replay or capture has it, or the stream of its last use captures). */
 bg_status bg__capture_acquire_use(bg__last_use *use);
 /* Acquires the pool, orders the origin after its last use, and opens a bucket unless one is open. */
 bg_status bg__capture_acquire_pool(bg_capture *capture);
@@ -267,8 +269,8 @@ bg_status bg__capture_join_members(bg_capture *capture);
 /* Stores `call` as the last one that was captured on `stream`, for messages. */
 void bg__capture_set_last_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
 /* At the begin and end of a public function for streams or events (streams.c): bg__stream_call_refused returns true if
- * it may not run; bg__stream_call_end adds the place to its failure, and fails the capture. capture: the thread's;
- * NULL: none. */
+ * the function may not run; bg__stream_call_end adds the place to the function's failure, and fails the capture.
+ * capture: the thread's; NULL: none. */
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
@@ -299,7 +301,7 @@ const bg__call *bg__capture_last_call(const bg_capture *capture);
 bg_status bg__capture_add_wait(bg_capture *capture, const bg__stream_wait *wait);
 /* Before a segment is launched: waits for the events of bodies that the segment waits for. */
 bg_status bg__events_wait_before_launch(bg_capture *capture);
-/* For the last step, a call whose body does not run at capture: adds RECORD steps before it. */
+/* Adds RECORD steps before the last step, a call whose body does not run at capture. */
 bg_status bg__events_record_before_unrun_body(bg_capture *capture);
 /* At the end of a capture: records on the origin the events that its segments recorded. */
 bg_status bg__events_record_at_end(bg_capture *capture);
@@ -311,8 +313,8 @@ void bg__events_free(bg_capture *capture);
  * the capture reports why. */
 typedef struct bg__marks bg__marks;
 bg_status bg__marks_add(bg_capture *capture, long *place, bool *active);
-/* Sets the places when the segment is about to end with these nodes, in order of creation. trails: whether nothing
- * waits for the node, which then belongs to the call before it (NCCL leaves such event nodes). */
+/* Sets the places when the segment is about to end. Its nodes are in order of creation. `trails` says whether nothing
+ * waits for a node. Such a node belongs to the call before it (NCCL leaves such event nodes). */
 typedef bool (*bg__is_trailing_node)(const void *user, cudaGraphNode_t node);
 void bg__marks_resolve(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__is_trailing_node trails,
                        const void *user);
@@ -325,8 +327,8 @@ typedef struct bg__unjoined {
     bg_status status; /* BG_OK: there is no such work */
     char text[400];
 } bg__unjoined;
-/* Checks the open segment, and passes its nodes to bg__marks_resolve. *nodes: how many it has, since CUDA counts them
- * by a walk over the graph; 0 if the capture is invalid. */
+/* Checks the open segment, and passes its nodes to bg__marks_resolve. *nodes becomes the number of its nodes, so that
+ * the caller need not count them (CUDA walks over the graph); 0 if the capture is invalid. */
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes);
 void bg__open_segment_free(struct bg__open_segment *open_segment);
 

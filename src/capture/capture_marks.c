@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A node that was seen, a member of a call to set once the nodes before it are found, or both. */
+/* A node that was seen, or a place (a member of a call) to set when the segment ends, or both. */
 typedef struct mark {
     long *place;          /* NULL: none */
     cudaGraphNode_t seen; /* the last node of a stream; NULL: none */
@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-/* Marks a capture of several streams, or whose origin has joined others. This is a separate function, so that the usual
- * mark, two for each call, saves no registers for it. */
+/* Sets a mark in a capture of several streams, or in one whose origin has joined others. This is a separate function,
+ * so that mark_origin, which runs twice for each call, need not save registers for it. */
 static __attribute__((noinline)) bg_status mark_streams(bg_capture *capture, long *place, const frontier *origin)
 {
     bg__marks *marks = capture->marks;
@@ -171,7 +171,7 @@ void bg__marks_resolve(bg_capture *capture, const cudaGraphNode_t *nodes, size_t
     for (const mark *m = marks->list, *behind = m + marks->count; m < behind; m++) {
         if (m->seen != NULL) {
             long next = last + (end > 0), place;
-            place = next < (long)count && nodes[next] == m->seen ? next /* what a stream adds node by node */
+            place = next < (long)count && nodes[next] == m->seen ? next /* the usual case */
                                                                  : find_node_near(nodes, (long)count, m->seen, last);
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;

@@ -98,7 +98,7 @@ cudaError_t bg__capture_release_pool(bg_capture *capture)
     if (!capture->holds_pool)
         return cudaSuccess;
     bg__capture_close_bucket(capture);
-    /* The next use may come on another stream, when this one is long gone. */
+    /* The next use may be on another stream, after this stream was destroyed. */
     if (capture->ordered_after_pool)
         error = bg__last_use_record_event(graph->use, capture->origin);
     bg__last_use_release(graph->use);

@@ -10,7 +10,7 @@ enum { STREAMS_MAX = 256 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_capture *first;
 static _Atomic int live_count;
-static _Atomic uint64_t changes; /* of the list, so that a thread can cache what it found there */
+static _Atomic uint64_t changes; /* counts changes of the list; caches are valid for one value */
 
 /* Written under the mutex, read without. */
 static _Atomic uintptr_t capturing_streams[STREAMS_MAX];

@@ -1,4 +1,4 @@
-/* Compile levels: the calls from captures into src/compile, which is above this room. */
+/* Compile levels: captures call src/compile through these functions, since src/compile is above this folder. */
 #include "capture/capture.h"
 
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ static bg_status read_level(int asked, int *level)
     *level = asked;
     if (asked < 0)
         BG__TRY(bg__env_choice("BG_COMPILE", level));
-    *level %= BG_LEVEL_COUNT; /* the names of the levels follow their numbers */
+    *level %= BG_LEVEL_COUNT; /* BG_COMPILE lists the levels' numbers, then their names */
     if (bg__compile_get_table() != NULL)
         goto done;
     if (asked < 0 && *level > BG_LEVEL_NONE)

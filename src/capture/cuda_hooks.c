@@ -1,4 +1,5 @@
-/* The functions behind breakgraph/hooks.h, which has CUDA's names for calls of stream.h: they return CUDA's errors. */
+/* The functions that breakgraph/hooks.h calls under CUDA's names. They call those of stream.h, and return CUDA's
+ * errors. */
 #include "capture/capture.h"
 #include "capture/replay.h"
 

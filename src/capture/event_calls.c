@@ -120,7 +120,7 @@ static bg_capture *capture_to_fail(void)
     return capture != NULL && capture->in_body ? NULL : capture;
 }
 
-/* flags: those of the call; external: the only one that it allows; allowed: their names. */
+/* flags: those of the call; external: the only flag that the call allows; allowed: the allowed flags' names. */
 static bg_status check_event_call(cudaEvent_t event, unsigned flags, unsigned external, const char *allowed)
 {
     if (event == NULL)
@@ -285,8 +285,7 @@ static bg_status wait_on_new_stream(bg_capture *capture, cudaStream_t waiter, cu
 
     if (entry == NULL || entry->in_body) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
-        BG__TRY(
-            bg__capture_resolve_stream(capture, waiter, site, &kind)); /* a bare record in this segment adds it, too */
+        BG__TRY(bg__capture_resolve_stream(capture, waiter, site, &kind)); /* bare CUDA records add members, too */
         if (kind == BG__FOREIGN)
             status = bg__fail(BG_ERROR_WRONG_THREAD, "the event was recorded in another capture, which the stream "
                                                      "has now joined; wait on it when that capture has ended");
@@ -301,7 +300,7 @@ static bg_status wait_on_new_stream(bg_capture *capture, cudaStream_t waiter, cu
             BG__TRY(add_wait(capture, waiter, entry, site));
         } else if (capture->has_unrun_body)
             BG__TRY(wait_for_body_event(capture, entry));
-        if (entry->part != capture->part) /* a barrier was between */
+        if (entry->part != capture->part) /* a barrier came between the record and this wait */
             BG__TRY_CUDA(cudaStreamWaitEvent(waiter, capture->event, 0));
         entry->awaited_in_segment |= fresh;
     }

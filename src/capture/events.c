@@ -7,7 +7,7 @@
  *   a wait in a segment for an event that a body recorded: a WAIT step before that segment;
  *   a use after the end of the capture: a record on the origin.
  * With CUDA's flags for external events such a record or wait becomes a node at its own place, in place of the step:
- * work in a body begins as soon as the record is reached, and a segment waits no sooner than it says. CUDA gets an
+ * work in a body begins as soon as the record is reached, and a segment waits only where its wait node is. CUDA gets an
  * event only where the program names it, and at the end. */
 #include "capture/capture.h"
 
@@ -45,7 +45,7 @@ bg_status bg__event_reserve(bg_capture *capture)
 void bg__event_add_record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
     bg__event_remove(capture, event);
-    /* A stream may fork from here when the origin has gone on, and reused what it released. */
+    /* A stream may fork from this record later, when the origin has already reused memory that it released. */
     if (capture->holds_pool && !capture->in_body)
         bg__pool_set_concurrent(capture->graph->pool, true);
     capture->events[capture->event_count++] = (bg__event){

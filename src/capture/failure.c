@@ -64,7 +64,7 @@ void bg__capture_record_failure(bg_capture *capture, bg_status status)
 bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
     bg__capture_record_failure(capture, status);
-    bg__capture_notify_failure(capture, capture->message); /* the others wait */
+    bg__capture_notify_failure(capture, capture->message); /* the other ranks wait for this one */
     if (!capture->eager && !capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn("%s: the stream could not be captured again after the failure; until bg_capture_end, work launched "
                  "on it runs and is not captured",

@@ -68,7 +68,7 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
     status = forward->forward(forward->user, pass->origin);
     self->watcher = outer;
     restore_thread_after(scope, before);
-    bg__foreign_error_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* `forward` may have left a CUDA error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
     if (status != BG_OK)

@@ -12,7 +12,7 @@
 typedef struct break_call {
     bg__call *call;
     void *args;
-    bool eager; /* else it is captured there */
+    bool eager; /* true: its body runs at the break; false: the call is captured */
 } break_call;
 
 /* Returns the body to run at capture; NULL: none, since nothing is launched and all shapes are known. */
@@ -93,7 +93,7 @@ static bg_status run_eager_body(bg_capture *capture, bg__eager_call *eager, bg_o
         bg__nvtx_range_pop();
     capture->in_body = false;
     bg__body_leave(scope);
-    bg__foreign_error_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* the body may have left a CUDA error of its own */
     return status == BG_OK ? end_leftover_capture(capture->origin) : status;
 }
 

@@ -9,7 +9,7 @@
 
 /* ---- checks that a replay on the same stream as the last one skips ---- */
 
-/* Neither stream may capture: an event between them would join the capture. */
+/* Neither this stream nor that of the last replay may capture: an event between the two would join the capture. */
 static bg_status check_capturing(const bg_graph *graph, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;

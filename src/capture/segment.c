@@ -173,7 +173,8 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
 
     if (join)
         BG__TRY(bg__capture_join_members(capture));
-    BG__TRY(bg__find_unjoined(capture, &unjoined, &segment.nodes)); /* the graph is lost where CUDA refuses it */
+    BG__TRY(bg__find_unjoined(capture, &unjoined, &segment.nodes)); /* before the end: if CUDA refuses to end the
+                                                                     * capture, the graph is lost */
     error = bg__stream_end_capture(capture->origin, &segment.graph);
     mark_segment_closed(capture);
     if (error != cudaSuccess) {
@@ -191,7 +192,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         BG__TRY(add_segment(capture, &segment));
     if (capture->options.barrier != NULL) {
         status = capture->options.barrier(capture->options.barrier_user);
-        bg__foreign_error_note(); /* it may have left an error of its own */
+        bg__foreign_error_note(); /* the barrier may have left a CUDA error of its own */
         if (status != BG_OK)
             bg__fail(status, "options.barrier returned %s", bg_status_name(status));
     }

@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* The wait, if this thread has a capture. */
+/* Makes the wait if this thread has a capture. */
 static bg_status wait_with_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     bg__stream_kind waiter_kind, on_kind;

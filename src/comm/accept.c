@@ -316,8 +316,8 @@ static joining_rank *find_free_entry(acceptor *a)
     return NULL;
 }
 
-/* There are no descriptors left: closes the oldest connection without a proof, but only after the time that a handshake
- * takes. */
+/* No descriptors are left: closes the oldest connection whose handshake has not ended, but only after
+ * HANDSHAKE_LEAST_MS. */
 static bg_status make_room_for_descriptor(acceptor *a, bg_status status)
 {
     joining_rank *oldest = find_oldest(a, NULL);
@@ -330,7 +330,7 @@ static bg_status make_room_for_descriptor(acceptor *a, bg_status status)
     return BG_OK;
 }
 
-/* If all places are taken, the oldest connection is dropped: it has had the longest time. */
+/* If all places are taken, drops the oldest connection, which has had the most time. */
 static bg_status accept_rank(acceptor *a)
 {
     joining_rank *place;
@@ -357,7 +357,7 @@ static bg_status fail_missing_ranks(const acceptor *a, bg_status status, const c
                     a->refused);
 }
 
-/* A waiting rank sends nothing: a frame, or the end of its connection, is a failure. */
+/* A waiting rank sends nothing, so a frame, or the end of its connection, is a failure. */
 static bg_status check_joined_ranks(const acceptor *a)
 {
     for (int i = 1; i < a->link->size && a->failure.status == BG_OK; i++) {

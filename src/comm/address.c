@@ -1,4 +1,4 @@
-/* Names, addresses and sockets. */
+/* Resolves names, formats addresses, and opens listening and connected sockets. */
 #include "comm/address.h"
 
 #include <errno.h>

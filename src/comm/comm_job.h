@@ -12,7 +12,7 @@ typedef struct bg__job {
     const char *address, *bind, *token; /* the caller's, or the environment's; `bind` and `token` may be NULL */
 } bg__job;
 
-/* Reads the job from the options, and from the environment what they leave open. */
+/* Reads the job from the options. Reads what the options leave open from the environment. */
 bg_status bg__job_read(bg__job *job, const bg_comm_options *options);
 
 #endif

@@ -29,7 +29,8 @@ typedef struct bg__handshake_proof {
     unsigned char bytes[32];
 } bg__handshake_proof;
 
-/* magic and protocol are first, whatever the protocol. No bytes between the members. */
+/* `magic` and `protocol` come first in every version of the protocol. There are no padding bytes between the
+ * members. */
 typedef struct bg__hello {
     char magic[8];
     uint32_t protocol;
@@ -48,7 +49,7 @@ bg_status bg__hello_make(const bg__job *job, bg__hello *hello);
 /* Whether a frame is a HELLO, and of which protocol. The other members are valid only for BG__PROTOCOL. */
 bool bg__hello_parse(const bg__frame *frame, uint32_t *protocol);
 bg_status bg__nonce_make(bg__nonce *nonce);
-/* All zeros without a token: then only the owner of the connection decides who may join. */
+/* Makes a proof. Without a token it is all zeros, and only the owner of the connection decides who may join. */
 bg_status bg__handshake_proof_make(const bg__job *job, bg__handshake_side side, const bg__hello *hello,
                                    const bg__nonce *challenge, bg__handshake_proof *proof);
 /* Compares in constant time. */

@@ -1,4 +1,4 @@
-/* The state of the link, and its failure. */
+/* Keeps the state of the link, and records and sends its first failure. */
 #include "comm/link.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ int bg__link_peer_count(const bg__link *link)
     return link->rank == 0 ? link->size : 1;
 }
 
-/* Only a signal can interrupt it: the count never reaches its maximum. */
+/* Only a signal can interrupt the write: the event's count never reaches its maximum. */
 static void signal_event(int fd)
 {
     const uint64_t one = 1;

@@ -42,9 +42,9 @@ typedef struct bg__link {
     bg__failure failure;
     double failed_ms;
     char at[BG__WHAT_MAX]; /* this rank's last operation */
-    bool waiting;          /* it has not returned */
-    double waiting_ms;     /* when it began */
-    bool stuck;            /* it takes too long */
+    bool waiting;          /* that operation has not returned */
+    double waiting_ms;     /* when that operation began */
+    bool stuck;            /* that operation takes too long */
     bool stop;             /* the watchdog's thread is to end */
 } bg__link;
 

@@ -1,4 +1,4 @@
-/* The parts of a communicator. */
+/* The struct of a communicator, and the functions of its parts (NCCL, fork). */
 #ifndef BG_COMM_PARTS_H
 #define BG_COMM_PARTS_H
 

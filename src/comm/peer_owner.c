@@ -96,8 +96,8 @@ static void format_table_address(const struct sockaddr_storage *address, bool ma
     }
 }
 
-/* Only established connections count: the table shows one that its process has closed as root's. Linux before 6.17
- * shows one that nobody has accepted as root's, too, but without an inode. */
+/* Only established connections count: if a process has closed its connection, the table lists root as the owner. If
+ * nobody has accepted a connection, Linux before 6.17 lists root, too, but without an inode. */
 static bg_status find_owner_in_table(const char *table, const endpoints *e, bool mapped, bg__connection_owner *owner)
 {
     enum { ESTABLISHED = 1 };

@@ -26,7 +26,7 @@ bool bg__is_self_connected(int fd);
 /* Whether the other end has closed the connection. */
 bool bg__peer_is_gone(int fd);
 
-/* For messages. */
+/* Writes the process or the address at the other end, for messages. */
 void bg__peer_name(int fd, char text[BG__NAME_MAX]);
 
 #endif

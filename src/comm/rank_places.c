@@ -1,4 +1,5 @@
-/* Ranks at the same place are named together. If room is short, places are cut, so that more of them are equal. */
+/* Writes messages that say where ranks are. Ranks at the same place are named together. If room is short, places are
+ * cut, so that more of them are equal. */
 #include "comm/rank_places.h"
 
 #include "base/base.h"
@@ -128,7 +129,7 @@ static bool append_ranks(sentence *s, const listing *l, int first, int last, con
     return true;
 }
 
-/* Returns false if there is too little room. last: names the ranks that do not fit without their places. */
+/* Returns false if there is too little room. `last`: if ranks do not fit, they are named without their places. */
 static bool try_to_format(const listing *l, char *text, size_t room, const char *why, bool last)
 {
     const size_t rest = last ? LIST_MAX + sizeof "; ranks : at other places" : 0;

@@ -18,7 +18,7 @@ typedef struct bg__rank_place {
 
 /* Writes "WHY: ranks 0, 2-5: PLACE; rank 1: PLACE". places are by rank. All ranks are named. With too little room,
  * places are cut; then only the first ranks get a place ("ranks 20-63: at other places"). A list that is still too long
- * ends with how many more there are. */
+ * ends with the number of ranks left out. */
 void bg__format_places(char *text, size_t room, const char *why, bg__rank_place *places, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* The ring of events. */
+/* Tracks replays by a ring of events, each recorded after a queued step. */
 #include "comm/replay_tracker.h"
 
 #include "comm/rank_places.h"

@@ -1,5 +1,5 @@
-/* Where this rank's replays are: the steps that were queued and, by events after them, those that the device has done.
- */
+/* Where this rank's replays are: which steps were queued, and which the device has done. An event after each step shows
+ * the latter. */
 #ifndef BG_COMM_REPLAY_TRACKER_H
 #define BG_COMM_REPLAY_TRACKER_H
 
@@ -21,7 +21,7 @@ typedef struct bg__replay_tracker {
     bg__tracked_step spots[BG__TRACKED_STEPS];
     int first, count;       /* a ring: the steps that are queued and not known to be done */
     bg__tracked_step now;   /* the step being queued; it has no event */
-    bg__tracked_step done;  /* the last step that was done; `steps` is 0: none was */
+    bg__tracked_step done;  /* the last step that was done; `steps` 0: no step was done */
     bg__tracked_step outer; /* `now` of the outer replay, while a nested one is queued */
     int depth;              /* the number of nested replays being queued: an eager call may replay, too */
     bool any;               /* there has been a replay */

@@ -1,4 +1,4 @@
-/* The watchdog's thread. */
+/* The watchdog's thread: reports where this rank is, and fails the job if a rank is stuck. */
 #include "comm/watchdog.h"
 
 #include <poll.h>
@@ -133,8 +133,8 @@ static void handle_frame(bg__watchdog *w, int rank, const bg__frame *frame)
     }
 }
 
-/* Only rank 0 sees which rank has ended. It counts after this rank's own BYE, too: work in flight would wait for that
- * rank. */
+/* Only rank 0 sees which rank has ended. This rank records that end after its own BYE, too: work in flight would wait
+ * for the rank that has ended. */
 static void record_peer_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
@@ -253,8 +253,8 @@ static void abort_communicator(bg__watchdog *w)
     w->abort(w->user);
 }
 
-/* Warns if the program has destroyed its communicator before this thread could abort it, as after another rank's abort
- * has freed this one's streams. */
+/* Warns if the program has destroyed its communicator before this thread could abort it. That happens if another rank's
+ * abort has let this rank's streams continue. */
 static void warn_if_not_aborted(const bg__watchdog *w)
 {
     if (!w->given_up && bg__link_failed(w->link) && w->link->failure.loud)
@@ -327,8 +327,8 @@ static void *run_watchdog(void *data)
     return NULL;
 }
 
-/* Blocks the program's signals, which are for its own threads, but no faults: a handler must get the faults of its own
- * thread, as the host device's fenced memory needs. */
+/* Returns the signals that this thread blocks: all except faults. The program's own threads handle its signals. A fault
+ * must reach its handler in the thread that caused it; the host device's fenced memory needs that. */
 static sigset_t signals_to_block(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};

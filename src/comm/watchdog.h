@@ -22,10 +22,10 @@ typedef struct bg__watchdog {
     /* for the thread alone */
     struct pollfd *fds;     /* of the ranks, and the event that wakes the thread */
     bg__rank_place *places; /* by rank */
-    bool stuck;             /* this rank is stuck, and why */
+    bool stuck;             /* this rank is stuck; `why` says why */
     char why[BG__WHAT_MAX];
     bool asked;         /* rank 0: it has asked all ranks where they are */
-    const char *reason; /* why it has asked: the `why` of a rank */
+    const char *reason; /* why rank 0 has asked: the `why` of a stuck rank */
     uint64_t question;
     double until_ms;    /* when rank 0 must have decided, or else this rank does */
     double answered_ms; /* when the last answer came */

@@ -1,4 +1,4 @@
-/* Frames, and waiting for them. */
+/* Sends and receives frames, and waits for them. */
 #include "comm/wire.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Rules in captures: finds runs of calls, proves what rules make of them, and rewrites segments. */
+/* Rules in captures: finds runs of calls that match rules, proves that the rules' ops give the same results, and
+ * rewrites segments. */
 #ifndef BG_COMPILE_COMPILE_H
 #define BG_COMPILE_COMPILE_H
 
@@ -9,10 +10,10 @@
 /* ---- rules (rules.c) ------------------------------------------------------------------------------------------- */
 
 /* Copies all rules, with their current attributes; next_ of a copy points to the rule itself. Rules of more calls come
- * first, then rules for shapes, then the order is by the op's name. The caller frees the list. Errors: OUT_OF_MEMORY.
- */
+ * first. Among rules of equally many calls those for shapes come first, then the order is by the op's name. The caller
+ * frees the list. Errors: OUT_OF_MEMORY. */
 bg_status bg__rules_copy_sorted(bg_rule **rules, int *count);
-/* Adds nothing if the rule is already registered, or if it is invalid; then it warns on stderr. */
+/* Adds the rule unless it is registered already. If the rule is invalid, adds nothing and warns on standard error. */
 void bg__rule_list_add(bg_rule *rule);
 
 /* ---- verdicts (verdicts.c) ------------------------------------------------------------------------------------- */
@@ -40,13 +41,13 @@ void bg__verdict_store(bg__verdict *verdict, const bg__proof_outcome *finding);
 /* Call this when the rule's attributes change, and when it is unregistered: another rule may get its address. */
 void bg__verdicts_invalidate(const bg_rule *rule);
 
-/* ---- runs (runs.c) --------------------------------------------------------------------------------------------- */
+/* ---- runs (fusion_candidates.c) -------------------------------------------------------------------------------- */
 
 /* A sequence of calls that matches a rule. */
 struct bg__fusion {
     const bg_rule *rule;    /* valid during the capture */
     bg__call *const *calls; /* valid while its segment is compiled */
-    void *args;             /* arguments of the op; likewise */
+    void *args;             /* arguments of the op; valid while its segment is compiled */
     char *name, *op;        /* op: the name of the rule's op */
     bg_site site;           /* of its first call */
     int number, segment, rows;
@@ -103,7 +104,8 @@ struct bg_piece {
     bool ruled;                      /* rules have been applied */
     int first_run;                   /* the index of the segment's first run in compiled->runs */
     bool *launched;                  /* set once proofs have launched the captured segment */
-    enum cudaStreamCaptureMode mode; /* the thread's mode, for bodies; proofs relax the thread */
+    enum cudaStreamCaptureMode mode; /* the thread's capture mode before proofs set it to relaxed; bodies run in this
+                                      * mode */
 };
 typedef struct bg_piece bg__piece;
 /* Reads the graph, once. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
@@ -150,7 +152,8 @@ bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 /* The captured segment, launched part by part. */
 typedef struct bg__segment_parts {
     const bg__piece *piece;
-    bool whole; /* some nodes cannot be copied one by one: a part is a clone of the graph without the others */
+    bool whole; /* some nodes cannot be copied one by one, so each part is a clone of the graph without the nodes of the
+                 * other parts */
 } bg__segment_parts;
 /* parts->piece must be set. Errors: CUDA, if it cannot clone the graph. */
 bg_status bg__segment_parts_init(bg__segment_parts *parts);

@@ -1,4 +1,4 @@
-/* The compilers that there are. */
+/* The built-in compilers, "none" and "rules", and their lookup by name. */
 #include "compile/compile.h"
 
 #include <string.h>

@@ -143,7 +143,7 @@ static bg_status check_arguments(const bg__piece *piece, bg__fusion *run)
 
 /* ---- what excludes a run ---- */
 
-/* The last pattern that matches decides. A list of exclusions alone starts with all. */
+/* The last pattern that matches decides. A list that has only exclusions selects all other runs. */
 static bool is_selected(const bg__compiled *compiled, const bg__fusion *run)
 {
     bg__pattern_list globs = {.list = compiled->wanted};
@@ -328,8 +328,8 @@ bg_status bg__fusion_drop_known(bg__fusion *run)
                : BG_OK;
 }
 
-/* Prefers a result of this capture, first this run's own, then that for an equal verdict: other threads prove the same
- * rules. */
+/* Prefers this capture's results: first this run's own, then that of a run with the same verdict. The stored verdict
+ * comes last, since other threads that prove the same rule may change it. */
 static bg__proof_outcome find_proof_outcome(const bg__compiled *compiled, const bg__fusion *run)
 {
     if (run->found != NULL)

@@ -114,7 +114,7 @@ static bg_status apply_rules(bg_piece *piece)
     BG__TRY(bg__fusions_find(piece));
     if (compiled->run_count == piece->first_run)
         goto done;
-    BG__TRY(bg__relaxed_mode_begin(&relaxed)); /* this returns the thread's mode */
+    BG__TRY(bg__relaxed_mode_begin(&relaxed)); /* called only to read the thread's capture mode */
     piece->mode = relaxed.before;
     bg__relaxed_mode_end(relaxed);
     BG__TRY(bg__piece_read_graph(piece));

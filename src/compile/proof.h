@@ -29,8 +29,8 @@ typedef struct bg__proof_tensor {
 typedef enum bg__trial_contents {
     BG__CONTENTS_REAL,    /* as in the pass */
     BG__CONTENTS_PATTERN, /* outputs hold a pattern, NaN for floats, which shows elements that are not written */
-    BG__CONTENTS_PADDED,  /* and the second half of the inputs' rows is zero, as padding may be */
-    BG__CONTENTS_RANDOM   /* and constant float inputs hold random numbers */
+    BG__CONTENTS_PADDED,  /* as PATTERN, and the second half of the inputs' rows is zero, as padding may be */
+    BG__CONTENTS_RANDOM   /* as PATTERN, and constant float inputs hold random numbers */
 } bg__trial_contents;
 
 /* The launches of a trial: the calls, the calls again, and the op. BEFORE: the contents before them. */
@@ -75,7 +75,7 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
     return proof->finding->state == BG_FUSION_APPLIED;
 }
 
-/* ---- room (held.c) ---------------------------------------------------------------------------------------------- */
+/* ---- room (proof_tensors.c) ------------------------------------------------------------------------------------- */
 
 /* Device memory for results, copies of tensors and saved contents: compiled->room. */
 enum { BG__PROOF_ALIGNMENT = 256 };
@@ -91,7 +91,7 @@ static inline size_t bg__proof_results_bytes(const bg__proof *proof)
            (BG__TRIAL_SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof(unsigned long long));
 }
 
-/* ---- the tensors of the calls (held.c) -------------------------------------------------------------------------- */
+/* ---- the tensors of the calls (proof_tensors.c) ----------------------------------------------------------------- */
 
 /* Lists the tensors. Sets the finding to UNPROVEN if they cannot be compared. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__proof_tensors_collect(bg__proof *proof);
@@ -116,7 +116,7 @@ void bg__proof_substitute_copies(const bg__proof *proof, const bg_op *op, void *
 
 /* Sets `constant` of each tensor, and any_constant. Waits for the device. */
 bg_status bg__proof_find_constants(bg__proof *proof);
-/* After that: whether the inputs vary enough to tell one op from another. */
+/* After bg__proof_find_constants: whether the inputs vary enough to tell one op from another. */
 bool bg__proof_is_conclusive(const bg__proof *proof);
 /* Begins a trial: fills memory as proof->contents says, and digests the inputs. */
 bg_status bg__proof_begin_trial(bg__proof *proof);
@@ -126,8 +126,8 @@ bg_status bg__proof_digest_inputs(const bg__proof *proof, bg__trial_slot slot);
 bg_status bg__proof_compare_outputs(const bg__proof *proof, bg__trial_slot slot);
 /* Waits for the results, reads them, and restores inputs that were changed. */
 bg_status bg__proof_end_trial(bg__proof *proof);
-/* After that: the first input that a slot has changed; the first tensor that it has written with other contents than
- * expected. NULL: none. */
+/* After bg__proof_end_trial: the first input that a slot has changed; the first tensor that it has written with other
+ * contents than expected. NULL: none. */
 const bg__proof_tensor *bg__proof_find_changed_input(const bg__proof *proof, bg__trial_slot slot);
 const bg__proof_tensor *bg__proof_find_differing(const bg__proof *proof, bg__trial_slot slot,
                                                  const bgk_difference **difference);

@@ -68,7 +68,7 @@ static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
     capture->in_body = false;
     bg__body_leave(scope);
     if (status == BG_OK)
-        bg__foreign_error_note(); /* it may have left an error of its own */
+        bg__foreign_error_note(); /* the body may have left a CUDA error of its own */
     call->stream = stream;
 done:
     return status;

@@ -71,8 +71,8 @@ static bool is_call_input(const bg__proof_tensor *h)
     return !h->output && h->field != NULL;
 }
 
-/* Queues two digests: of the tensor without its last word, and without its first. If they are equal, and the elements
- * in the first word are, all elements are. */
+/* Queues two digests: of the tensor without its last word, and without its first. If the digests are equal, and the
+ * elements in the first word are equal, all elements are equal. */
 static bg_status queue_constant_check(const bg__proof *p, int index)
 {
     static const bg__trial_slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
@@ -121,7 +121,8 @@ done:
 }
 
 /* A constant float that no copy can replace makes the proof inconclusive. A constant array of integers may never have
- * been filled; a single integer is a value, and counts if no such array is read. */
+ * been filled: it makes the proof inconclusive, unless another input is a float or varies. A single integer is a value,
+ * and never makes the proof inconclusive. */
 bool bg__proof_is_conclusive(const bg__proof *p)
 {
     bool varies = false, blind = false;

@@ -26,8 +26,8 @@ done:
     return status;
 }
 
-/* Other work on the GPU, such as other ranks', makes a round long: two rounds with a large gap show that an op is
- * faster, but only all rounds show that it is slower. */
+/* Other work on the GPU, such as that of other ranks, makes a round long: two rounds with a large gap show that an op
+ * is faster, but only all rounds show that it is slower. */
 enum { ROUNDS_ENOUGH = 2 };
 static const double clear_speedup = 1.25;
 

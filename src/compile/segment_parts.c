@@ -9,7 +9,8 @@
 
 /* ---- copies of nodes ---- */
 
-/* A part, and driver functions for kernel nodes: the runtime does not know the kernels of libraries. */
+/* A range of the nodes of a piece that becomes a graph. Driver functions copy kernel nodes, since the runtime does not
+ * know the kernels of libraries. */
 typedef struct part {
     const bg__piece *piece;
     size_t from, end;

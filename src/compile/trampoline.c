@@ -1,4 +1,4 @@
-/* A forward pass that runs as its compiled graph, or as it is, as set for the calling thread. */
+/* bg_compile: a forward pass that replays its compiled graph or runs itself, as the calling thread's flag says. */
 #include "compile/compile.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-/* Inside a capture or an eager pass, of this library or another, the pass's calls belong to that. */
+/* Inside a capture or an eager pass, of this library or another, the calls belong to that capture or pass. */
 static bg_status is_inside_capture(cudaStream_t stream, bool *inside)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;

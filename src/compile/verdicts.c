@@ -1,4 +1,4 @@
-/* The results of proofs in this process. */
+/* Stores the results of proofs, for all captures of this process. */
 #include "compile/compile.h"
 
 #include <pthread.h>

@@ -17,7 +17,7 @@ enum {
     BG__CHECK_POISON = 16,
     BG__CHECK_ORDERS = 32, /* only for programs under --attach */
     BG__CHECK_PADDING = 64,
-    BG__CHECK_INPUTS = 128, /* likewise */
+    BG__CHECK_INPUTS = 128, /* only for programs under --attach */
 };
 
 /* A runner's functions around each capture of a bucket, also for BG_CHECK=recapture: `open` opens the pool's bucket and
@@ -33,7 +33,7 @@ typedef struct bg__bucket_hooks {
 
 /* What the padding rows of a static buffer hold. */
 typedef enum bg__padding_kind {
-    BG__PADDED_OTHER,    /* a row of the batch again; or it is no input */
+    BG__PADDED_OTHER,    /* a copy of a row of the batch, or anything if the buffer is no input */
     BG__PADDED_VALUE,    /* zeros */
     BG__PADDED_SENTINEL, /* a value that ops look for */
     BG__PADDED_KEPT,     /* what an earlier batch left */
@@ -69,7 +69,7 @@ typedef struct bg__debug_table {
      * BG_CHECK=poison the runner calls check_poison before the first replay, in the run of a batch. */
     void (*check_bucket)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                          const bg__bucket_hooks *around);
-    /* For rules (src/compile). Whether text is a list of tolerances; from: where it comes from, for messages. */
+    /* For rules (src/compile). Whether text is a list of tolerances; `from`: the source of `text`, for messages. */
     bg_status (*check_tolerance)(const char *text, const char *from);
     /* Queues on `stream`: adds to `difference`, on the device, how `tensor` (an output of `call`) differs from
      * `expected` (a copy of what it should hold), within the tolerances in `text` (NULL: none) and of BG_TOLERANCE.

@@ -64,8 +64,8 @@ done:
     return status;
 }
 
-/* On an H200 with CUDA 13.0, cudaGraphGetEdges takes 0.1 us an edge for 4,000 edges, 1.4 for 16,000 and 6 for 64,000;
- * the dependencies of a node take 0.15 for any number. */
+/* On an H200 with CUDA 13.0, cudaGraphGetEdges takes 0.1 us an edge for 4,000 edges, 1.4 us for 16,000 and 6 us for
+ * 64,000. To list the dependencies of a node takes 0.15 us, however many edges the graph has. */
 enum { AT_ONCE_MAX = 4096 };
 
 bg_status bg__edges_list(bg__edges *edges, cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)

@@ -15,8 +15,8 @@
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
 const bg__call *bg__graph_root(const bg_graph *graph);
-/* Gives `run`, the graph that is compared with a replay of `graph`, the runner's context of `graph`, so that both have
- * the same batch. */
+/* Gives the runner's context of `graph` to `run`, so that both have the same batch. `run` is the graph that is compared
+ * with a replay of `graph`. */
 void bg__graph_copy_context(bg_graph *run, const bg_graph *graph);
 
 typedef struct bg__graph_facts {
@@ -24,7 +24,7 @@ typedef struct bg__graph_facts {
     double capture_ms, instantiate_ms;
     bg_pool *pool;  /* NULL: the graph has its own memory */
     bool watched;   /* its addresses are checked before each replay */
-    bool foreign;   /* it launches an executable graph of the program's, which may have changed it */
+    bool foreign;   /* it launches an executable graph of the program's; the program may have changed that graph */
     bool replaying; /* a replay of it, or of its pool, has not returned */
 } bg__graph_facts;
 bg__graph_facts bg__graph_get_facts(const bg_graph *graph);
@@ -51,7 +51,7 @@ typedef struct bg__segment {
     cudaGraphExec_t exec;
     size_t nodes;
     struct bg__node_origin *origins; /* of a segment that rules have rewritten: the origin of each node; else NULL */
-    size_t nodes_at_capture;         /* of such a segment: how many it had when it was captured */
+    size_t nodes_at_capture;         /* of such a segment: the number of its nodes at capture */
 } bg__segment;
 /* A node of a rewritten segment. */
 typedef struct bg__node_origin {
@@ -107,7 +107,7 @@ typedef struct bg__stream_wait {
     cudaStream_t waiter, on;
     bg_site waited, recorded;       /* equal for bg_stream_wait_stream */
     const bg__call *recorded_after; /* the last call that had begun when the event was recorded; the root: none had */
-    const bg__call *waited_after;   /* likewise at the wait */
+    const bg__call *waited_after;   /* the last call that had begun at the wait; the root: none had */
 } bg__stream_wait;
 const bg__stream_wait *bg__graph_waits(const bg_graph *graph, int *count);
 
@@ -167,8 +167,8 @@ typedef struct bg__recorded_tensor {
     uint32_t offset;  /* in the arguments */
     uintptr_t address;
     size_t bytes;
-    size_t before;          /* bytes of the tensor in front of this part */
-    size_t beyond;          /* bytes of it that lay in no allocation at capture */
+    size_t before;          /* bytes of the tensor before this part */
+    size_t beyond;          /* bytes of the tensor that lay in no allocation at capture */
     int owners[BG__LEVELS]; /* -1: none is known on that level */
 } bg__recorded_tensor;
 

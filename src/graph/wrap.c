@@ -1,4 +1,4 @@
-/* Graphs that breakgraph did not capture. */
+/* bg_graph_wrap: wraps CUDA graphs that breakgraph did not capture. */
 #include "graph/graph.h"
 
 #include <stdlib.h>

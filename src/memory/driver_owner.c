@@ -78,7 +78,7 @@ bg_status bg__driver_find_owner(const void *ptr, bg__owner *owner)
                    get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
     if (id == 0 || type == 0)
         goto done;
-    if (address - range >= range_bytes) { /* CUDA does not report how far it extends */
+    if (address - range >= range_bytes) { /* CUDA does not report how far the allocation extends */
         range = address;
         range_bytes = UINTPTR_MAX - address;
     }

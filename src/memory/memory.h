@@ -37,7 +37,8 @@ static inline bool bg__last_use_is_busy(const bg__last_use *use)
 }
 /* Makes stream wait for the last use. The use on stream is then the last one. */
 bg_status bg__last_use_order_stream(bg__last_use *use, cudaStream_t stream);
-/* Records an event after the use on stream: stream may be destroyed then. After an error, stream stays the last one. */
+/* Records an event after the use on `stream`, so that `stream` may be destroyed. After an error the last use is still
+ * that on `stream`. */
 cudaError_t bg__last_use_record_event(bg__last_use *use, cudaStream_t stream);
 
 /* ---- pools (pool.c) ------------------------------------------------------------------------------------------ */
@@ -68,7 +69,7 @@ bg_status bg__pool_check(const bg_pool *pool);
 
 typedef struct bg__bucket_stats {
     size_t bytes;  /* from the base to the highest end that a block has had */
-    size_t pinned; /* of these, in pinned blocks */
+    size_t pinned; /* bytes of pinned blocks, counted in `bytes` */
     size_t reused; /* served from released blocks */
 } bg__bucket_stats;
 

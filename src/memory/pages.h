@@ -11,7 +11,7 @@ typedef enum bg__side { BG__LOW, BG__HIGH } bg__side;
 
 typedef struct bg__mapped_end {
     size_t bytes;
-    size_t *steps; /* the bytes of each mapping, the oldest first: it lies at this end of the range */
+    size_t *steps; /* the bytes of each mapping, the oldest first; the oldest lies at this end of the range */
     size_t count, capacity;
 } bg__mapped_end;
 

@@ -12,7 +12,7 @@
 #include "base/tensor.h"
 #include "base/text.h"
 
-/* ---- memory of a call (memory.c, call_blocks.c) -------------------------------------------------------------- */
+/* ---- memory of a call (call_memory.c, call_blocks.c) --------------------------------------------------------- */
 
 typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
@@ -44,7 +44,7 @@ size_t bg__block_list_bytes(const bg__block_list *memory);
 void bg__block_list_forget_borrowed(bg__block_list *memory);
 void bg__block_list_free(bg__block_list *memory);
 
-/* Sets call->memory of a plain call: each place in the program has its own in each thread (plain.c). */
+/* Sets call->memory of a plain call: each place in the program has its own in each thread (plain_memory.c). */
 bg_status bg__plain_call_get_blocks(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
@@ -60,7 +60,7 @@ typedef struct bg__op_count {
 typedef struct bg__call {
     const bg_op *op; /* NULL: the root of a pass */
     bg_site site;    /* in a graph: the place in the pass that made it */
-    bg_site here;    /* the place in the pass that runs, if that may differ: errors name it; file NULL: as `site` */
+    bg_site here;    /* the call's place in the current pass, for errors; file NULL: as `site` */
     struct bg__call *parent;
     bg__block_list *memory; /* NULL: a plain call that has not needed any */
 
@@ -85,7 +85,7 @@ typedef struct bg__call {
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
-    void *want;                                 /* room for a copy of its arguments: the expected ones; once captured,
+    void *want;                                 /* room for a copy of its arguments: the expected ones; after capture,
                                                  * `kept` */
     struct bg__call *run;      /* the call by which a rule replaced it and its neighbours; NULL: none */
     const char *tolerance;     /* of a run: its rule's tolerance, in the form of BG_TOLERANCE; NULL: the same bits */

@@ -1,4 +1,4 @@
-/* The one entry of every op call. */
+/* bg_op_call, through which every op call passes, and bg_scratch. */
 #include "op/op.h"
 
 #include <stdatomic.h>
@@ -32,7 +32,8 @@ static bg_status refuse_foreign_capture(const bg__call *call, cudaStream_t strea
     bg_status status = BG_OK;
     bool inlined = false;
 
-    /* The legacy stream answers with an error while another stream captures; it is not captured itself. */
+    /* A query of the legacy stream fails while another stream captures, but the legacy stream itself is not
+     * captured. */
     if (stream == cudaStreamLegacy)
         return BG_OK;
     BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capture));

@@ -123,8 +123,8 @@ done:
     return status;
 }
 
-/* Returns room for a copy of the arguments: few, if they fit; *kept, if the call is in a graph, whose replays use the
- * room again; else memory to be freed. */
+/* Returns room for a copy of the arguments: `few` if they fit into it; *kept if the call is in a graph, since replays
+ * use that room again; else memory that the caller frees. */
 enum { ARGS_BUFFER_BYTES = 1024 };
 
 static void *get_args_buffer(const bg__call *call, char few[ARGS_BUFFER_BYTES], void **kept)

@@ -58,8 +58,8 @@ static void free_at_thread_end(void *first)
         free_call_places(first);
 }
 
-/* Destructors of thread-specific keys do not run at exit. Registered after CUDA has started, this runs before CUDA
- * shuts down. The key stays, since other threads may still run. */
+/* Destructors of thread-specific keys do not run at exit. This is registered after CUDA has started, so it runs before
+ * CUDA shuts down. The key stays, since other threads may still run. */
 static void free_at_exit(void)
 {
     atomic_store(&is_exiting, true);

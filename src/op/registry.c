@@ -15,8 +15,8 @@ static bg_op *find_op_locked(const char *name)
     return op;
 }
 
-/* Calls read twin_ without the lock, also while libraries are loaded and while the process exits: an unchanged value is
- * not written. */
+/* Calls read twin_ without the lock, also while libraries are loaded and while the process exits, so this does not
+ * write an unchanged value. */
 static void set_twin(bg_op *op, const bg_op *twin)
 {
     if (op->twin_ != twin)

@@ -68,7 +68,7 @@ void bg__op_flatten_structs(bg_op *op)
     if (!has_structs(op))
         return;
     t = build_field_table(op, NULL, NULL);
-    made = malloc(t.count * sizeof *made + t.bytes + 1); /* the names are behind the fields */
+    made = malloc(t.count * sizeof *made + t.bytes + 1); /* the names follow the fields in the same block */
     if (made == NULL) {                                  /* this runs in a constructor, which cannot return an error */
         bg__warn("out of host memory for the fields of op %s", op->name);
         abort();

@@ -2,7 +2,7 @@
 #include "runner/runner.h"
 
 /* Chooses among the missing buckets whose estimate fits: the one that most batches have wanted, then the largest; NULL:
- * none fits. With ranks it is the largest: batches of another rank may have wanted another one. */
+ * none fits. With ranks it chooses the largest, since batches of another rank may have wanted another bucket. */
 static bg_status choose_missing_bucket(bg_runner *runner, double left_ms, bg__bucket **chosen)
 {
     bg_status status = BG_OK;

@@ -1,5 +1,5 @@
-/* The mix of batches that a runner has run: how many of each size. Only the runner's own thread counts, without a lock;
- * other threads may read meanwhile. */
+/* The mix of batches that a runner has run: how many of each size. Only the runner's own thread changes the counts,
+ * without a lock; other threads may read them meanwhile. */
 #include "runner/batch_mix.h"
 
 #include <stdlib.h>

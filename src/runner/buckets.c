@@ -129,7 +129,8 @@ done:
     return status;
 }
 
-/* From large to small. Of equal sizes the full graphs come last: they need the least memory beside the segments'. */
+/* Orders buckets from large to small. Of buckets of one size, full graphs come last: they need the least memory beyond
+ * that of the piecewise graphs. */
 static int compare_capture_order(const void *a, const void *b)
 {
     const bg__bucket *x = *(bg__bucket *const *)a, *y = *(bg__bucket *const *)b;

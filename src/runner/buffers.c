@@ -277,7 +277,8 @@ static bool owns_address(const bg__buffer *buffer, const void *ptr)
     return (uintptr_t)ptr - (uintptr_t)buffer->tensor.data < bg_tensor_bytes(&buffer->tensor);
 }
 
-/* Rejects memory of a static input: releasing that input would free it, or two inputs would pad it. */
+/* Rejects memory of a static input: releasing that input would free the memory, or two inputs would fill its padding
+ * rows. */
 static bg_status check_not_owned(const bg_runner *runner, const void *data)
 {
     for (size_t i = 0; i < runner->inputs.count; i++) {

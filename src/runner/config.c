@@ -1,4 +1,4 @@
-/* Whether a configuration is valid. */
+/* Checks whether a configuration is valid, and copies valid ones. */
 #include "runner/config.h"
 
 #include <math.h>

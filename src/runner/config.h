@@ -20,7 +20,7 @@ bg_status bg__config_copy_checked(const bg_runner_config *config, bg_runner_conf
 /* INVALID_ARGUMENT unless config has all fields of this version, which functions that change it need. */
 bg_status bg__config_check_size(const bg_runner_config *config);
 
-/* ---- text (text.c) ------------------------------------------------------------------------------------------- */
+/* ---- text (config_text.c) ------------------------------------------------------------------------------------ */
 
 /* The type of a key's value. */
 typedef enum bg__key_type {
@@ -66,8 +66,8 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
 /* The same check, without sizes. */
 bg_status bg__schedule_check(const char *schedule, int max_tokens);
 
-/* The query lengths of decode batches, ascending, at least one, of a valid configuration; the caller frees *lens, after
- * an error, too. Errors: OUT_OF_MEMORY. */
+/* Lists the query lengths of decode batches in a valid configuration: at least one, ascending. The caller frees *lens,
+ * after an error, too. Errors: OUT_OF_MEMORY. */
 bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *count);
 
 /* Checks a list as in config.query_lens. Errors: INVALID_ARGUMENT, as for a schedule. */
@@ -89,8 +89,8 @@ typedef struct bg__scope {
     int query_len_count;
 } bg__scope;
 
-/* Lowers scope to what the weakest op supports: the mode, or the query lengths to the first one. Returns whether it
- * did; `why`, of `bytes` bytes, then names the op and what it supports, else it is "". */
+/* Lowers the mode to what the weakest op supports, or reduces the query lengths to the first one. Returns whether
+ * `scope` has changed; `why`, of `bytes` bytes, then names the op and what it supports, else `why` is "". */
 bool bg__scope_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
 
 #endif

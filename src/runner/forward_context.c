@@ -47,7 +47,7 @@ static bg_status call_callback(bg_runner_forward function, void *user, const bg_
     char hidden = bg__error_set_aside();
     bg_status status = function(user, context, stream);
 
-    bg__foreign_error_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* the function may have left a CUDA error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "%s returned %s (%s)", what, bg_status_name(status), bg_status_text(status));
     bg__error_restore(hidden);

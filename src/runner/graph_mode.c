@@ -102,7 +102,7 @@ static void list_query_lens(const bg__scope *scope, char *text, size_t bytes)
         used += (size_t)snprintf(text + used, bytes - used, "%s%d", i > 0 ? "," : "", scope->query_lens[i]);
 }
 
-/* What is lowered, and to what. */
+/* Writes what is lowered, and to what. */
 static void format_lowered(const bg__scope *before, const bg__scope *now, char *text, size_t bytes)
 {
     const char *alone = "";

@@ -1,4 +1,4 @@
-/* Counts batches whose query length or variant was never captured, and names those that were. */
+/* Counts batches whose query length or variant was never captured. Messages name the lengths and variants that were. */
 #include "runner/runner.h"
 
 #include <stdio.h>

@@ -71,7 +71,7 @@ bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern)
     case BG_U8: ok = fits_integer(value, 0, UINT8_MAX), element.u8 = ok ? (uint8_t)value : 0; break;
     case BG_BOOL: ok = fits_integer(value, 0, 1), element.u8 = ok && value != 0; break;
     case BG_I32: ok = fits_integer(value, INT32_MIN, INT32_MAX), element.i32 = ok ? (int32_t)value : 0; break;
-    /* 2^63 is the first double beyond. */
+    /* 2^63 is the first double above INT64_MAX, so the limit is the double before it. */
     case BG_I64:
         ok = fits_integer(value, (double)INT64_MIN, 9223372036854774784.0), element.i64 = ok ? (int64_t)value : 0;
         break;

@@ -39,7 +39,7 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
     char hidden = bg__error_set_aside();
     int answer = config->pad_across_ranks(config->callback_user, *tokens);
 
-    bg__foreign_error_note(); /* it may have left an error of its own */
+    bg__foreign_error_note(); /* the callback may have left a CUDA error of its own */
     if (answer < 0 && bg_last_error()[0] != '\0') {
         bg__error_add_location("config.pad_across_ranks");
         return BG_ERROR_RANKS;
@@ -143,7 +143,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_can_run: %s is NULL", runner ? "batch" : "runner");
         return false;
     }
-    running = runner->running; /* it may be called during a run, too */
+    running = runner->running; /* this function may be called during a run, too */
     runner->running = true;
     status = check_batch(batch);
     if (status == BG_OK)
@@ -245,7 +245,7 @@ done:
 static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned check, bg__state *state)
 {
     const bg_runner_config *config = &runner->config;
-    char hidden = bg__error_set_aside(), why[1024]; /* hidden from the failures of what follows */
+    char hidden = bg__error_set_aside(), why[1024]; /* hidden: the earlier bg_last_error() */
     bg_status status = bg__state_save(state, config->state, config->state_count, "config.state", runner->stream);
 
     if (status != BG_OK) {
@@ -305,7 +305,7 @@ static bg_status list_padded_buffers(const bg_runner *runner, const bg_forward_c
     return BG_OK;
 }
 
-/* Runs BG_CHECK=padding. With several ranks it cannot: a rank whose batch fills its bucket would not replay. */
+/* Runs BG_CHECK=padding, except with several ranks: a rank whose batch fills its bucket would not replay. */
 static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_forward_context *context)
 {
     bg__state state = {NULL, 0};

@@ -166,8 +166,8 @@ bg_status bg__pass_ops_resolve(bg_runner *runner, bool *replanned);
 
 /* ---- captures (runner_captures.c) -------------------------------------------------------------------------------- */
 
-/* Captures one bucket, and preserves config.state and the static inputs. batch: for a batch that is in the static
- * inputs; else between batches, and the static outputs are preserved, too. A failed capture becomes the bucket's
+/* Captures one bucket, and preserves config.state and the static inputs. batch: true: for a batch that is in the static
+ * inputs; false: between batches, and the static outputs are preserved, too. A failed capture becomes the bucket's
  * failure. *replanned: the ops of the pass lowered the runner's mode, and all buckets were replaced. */
 bg_status bg__capture_bucket(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
 
@@ -245,8 +245,8 @@ bg_status bg__runner_check_can_capture(const char *function);
 /* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
 
-/* Compares settings with all ranks; status: this rank's failure before that. RANKS: another rank differs or failed. The
- * second function does nothing if that has been done. Without ranks, all of these functions return OK. */
+/* Compares settings with all ranks; status: this rank's earlier failure. RANKS: another rank differs or failed. The
+ * second function does nothing if the settings have been compared. Without ranks, all of these functions return OK. */
 bg_status bg__runner_agree(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_once(bg_runner *runner);
 /* Compares the mode after the ops of a pass are known. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fails once ranks do different things: each further bucket would only wait for them. */
+/* Fails if the ranks do different things: each further bucket would only wait for the other ranks. */
 static bg_status check_ranks_in_step(const bg_runner *runner)
 {
     return runner->ranks.parted ? BG_ERROR_RANKS : BG_OK;

@@ -46,7 +46,7 @@ static struct {
     object (*new_function)(method *method, object self, object module);
     unsigned long long (*number)(object number);
     object (*new_bool)(long value);
-    object globals; /* the script's own: the program does not see its names */
+    object globals; /* the script's namespace: the program does not see its names */
 } python;
 
 /* ---- called by the script, with numbers as arguments ------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static object allocated(object self, const object *arguments, ptrdiff_t count)
     return python.new_bool(ask);
 }
 
-/* (allocator, base, bytes or 0). Runs on the program's stack, where the last reference was released. */
+/* (allocator, base, bytes or 0). The stack is that of the program's code that released the last reference. */
 static object freed(object self, const object *arguments, ptrdiff_t count)
 {
     bg__allocator allocator = (bg__allocator)argument_number(arguments[0]);
@@ -241,7 +241,7 @@ static void request_events(void)
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-/* Lets the interpreter report allocations and frees from soon on. */
+/* Makes the interpreter report allocations and frees; it begins soon after this call. */
 static void record_capture(const bg__event *event)
 {
     if (event->result == CUDA_SUCCESS)

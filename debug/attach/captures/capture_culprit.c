@@ -1,4 +1,5 @@
-/* The rule of CUDA that a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
+/* Finds the rule of CUDA that a call broke when it invalidated a capture (docs/records/capture-rules.md), and reports
+ * the call. */
 #include "captures.h"
 
 #include <pthread.h>
@@ -141,7 +142,8 @@ static void print_threads(FILE *out, const bg__open_capture *c, const bg__culpri
                 (int)c->thread.id, c->thread.name);
 }
 
-/* Adds a finding with the sentence that `print` writes: about the call or, if stream is not NULL, its last node. */
+/* Adds a finding with the sentence that `print` writes. The finding is about the call or, if `stream` is not NULL,
+ * about the last node of the stream. */
 static void report_call(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
                         void (*print)(FILE *, const bg__open_capture *, const bg__culprit *,
                                       const bg__capture_stream *))

@@ -73,7 +73,7 @@ static void remove_capture_locked(bg__open_capture **at)
         bg__shim->watch(false);
 }
 
-/* "set_flag"; "" if it is no kernel node. The caller frees it. */
+/* Returns the kernel's name, "set_flag"; "" if the node is no kernel node. The caller frees the name. */
 static char *kernel_node_name(CUgraphNode node)
 {
     CUresult (*get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
@@ -87,8 +87,8 @@ static char *kernel_node_name(CUgraphNode node)
     return name != NULL ? name : strdup("");
 }
 
-/* Records the last launch, which the command shows if the program dies during the capture, such as one that waits for
- * work that it has only captured. */
+/* Records the last launch. The command shows it if the program dies during the capture, for example in a wait for work
+ * that it has only captured. */
 static void record_running_locked(bg__open_capture *c, CUgraphNode node, const bg__stack *stack)
 {
     const bg_site begun = c->begun != NULL ? bg__stack_site(c->begun) : (bg_site){NULL, 0};
@@ -248,8 +248,8 @@ static bool has_dependents(CUgraphNode node)
     return error != cudaSuccess || count > 0; /* after an error no stream is named */
 }
 
-/* Marks the streams whose last node neither a node nor the origin depends on: then the end fails. Must run before the
- * end, since the graph is destroyed afterwards. */
+/* Marks the streams that are not joined: neither a node nor the stream where the capture began depends on their last
+ * node. Such a stream makes the end of the capture fail. Call this before the end, which destroys the graph. */
 static bg_status mark_unjoined_locked(bg__open_capture *c)
 {
     CUstreamCaptureStatus captures = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -335,7 +335,7 @@ static void begin_call(const bg__event *event)
     remove_destroyed_streams(bg__call_name(event->call), bg__call_argument(event->call, 0));
 }
 
-/* If several threads make calls, the culprit is the one that a rule forbids, and not one that merely fails. */
+/* If several threads make calls, the culprit is the call that a rule forbids, not another call that merely fails. */
 static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
 {
     bg__culprit culprit = {.function = bg__call_name(call), .result = call->result};
@@ -353,7 +353,8 @@ static void check_call_locked(bg__open_capture *c, const bg__driver_call *call)
     }
 }
 
-/* The two errors never invalidate a capture: the stream has work, or the capture was invalidated before. */
+/* No call that invalidates a capture returns these results. NOT_READY: the stream still has work. CAPTURE_INVALIDATED:
+ * an earlier call invalidated the capture. */
 static bool cannot_invalidate(uint32_t result)
 {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;

@@ -47,22 +47,23 @@ typedef struct bg__open_capture {
 /* ---- the list (captures.c) -------------------------------------------------------------------------------------- */
 
 bool bg__captures_are_open(void);
-/* Finds the innermost valid capture of the calling thread. Returns where it began, and its stream. NULL: there is none,
- * or its mode is relaxed. */
+/* Finds the innermost valid capture of the calling thread. Returns the stack of its begin, and sets *stream to its
+ * stream. NULL: there is no capture, or its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
 /* Returns the short name of a CUfunction or a CUkernel (function_short_name.c). The caller frees it. NULL: the driver
  * has none, or out of host memory. */
 char *bg__function_short_name(void *function);
 
-/* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */
+/* ---- findings (capture_culprit.c) ------------------------------------------------------------------------------- */
 
 bg__thread_info bg__thread_info_here(void);
 /* Finds the rule that culprit->function broke with culprit->result, and sets rule and advice. asked: the call's stream
  * argument belongs to the capture. Returns false if no rule proves that this call invalidated the capture. */
 bool bg__culprit_explain(const bg__open_capture *capture, bg__culprit *culprit, bool asked);
 void bg__culprit_report(const bg__open_capture *capture, const bg__culprit *culprit);
-/* Reports a capture that did not begin. other: the capture that its stream is in; NULL: the legacy default stream. */
+/* Reports a capture that did not begin. other: the open capture that has the stream; NULL: the stream is the legacy
+ * default stream. */
 void bg__culprit_report_refused(const bg__open_capture *other, const bg__culprit *culprit);
 /* Reports streams that were not joined at the end of the capture. */
 void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culprit *culprit);

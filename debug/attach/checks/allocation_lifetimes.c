@@ -1,6 +1,6 @@
-/* Memory that a graph's own nodes allocate and free: a node that uses it must be ordered between the two, or is a
- * finding ("race"). Only whole parameters, and the ends of copies and memsets, count as uses; allocations that overlap
- * or adjoin are not checked. */
+/* Checks memory that a graph's own nodes allocate and free. A node that uses the memory must be ordered after the
+ * allocation and before the free; else it is a finding ("race"). Only whole parameters, and the ends of copies and
+ * memsets, count as uses. Allocations that overlap or adjoin are not checked. */
 #include <stdlib.h>
 
 #include "debug/attach/events/tracked_graph.h"
@@ -31,7 +31,8 @@ static bool is_memory_node(const bg__node *node, enum cudaGraphNodeType type)
     return node->known && node->type == type;
 }
 
-/* Marks in reached the steps before the step `from`, or the steps behind it, along the edges. */
+/* Follows the edges from the step `from`, and marks the steps that it finds in `reached`. before: follows the edges
+ * backwards, to the steps that come before it. */
 static void mark_reachable_steps(lifetime_check *l, size_t from, bool before)
 {
     const bg__order *o = &l->order;

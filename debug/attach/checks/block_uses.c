@@ -1,8 +1,8 @@
-/* Which blocks the nodes of a graph point into, and what became of these blocks.
+/* Records which blocks the nodes of a graph point into, and finds out what became of these blocks.
  *
  * A graph may use a freed block of a private pool: graphs that share a pool lie in the same memory, one after the
- * other. Only some launch orders are wrong: a graph reads what another graph left in a block, but since the block
- * was freed, a third graph was launched whose nodes point into the same memory. */
+ * other. Only some launch orders are wrong. In these, a graph reads what a second graph left in a block, but after the
+ * block was freed and filled, a third graph was launched whose nodes point into the same memory. */
 #include "block_uses.h"
 
 #include "block_use.h"
@@ -94,8 +94,8 @@ done:
     return status;
 }
 
-/* In a private pool, only blocks from before the graph's capture are judged: the graph fills what its own capture
- * allocated. A block that no capture allocated may be filled by the program unseen. */
+/* In a private pool, only blocks from before the graph's capture are checked, since the graph fills what its own
+ * capture allocated. The program may fill a block that no capture allocated, and the tools do not see it. */
 static bool is_checked_block(const use_collector *n, const bg__heap_block *b)
 {
     if (b->pool != BG__POOL_PRIVATE)
@@ -123,8 +123,9 @@ static bool is_overlay_recorded(const use_collector *n, const bg__heap_block *b)
     return false;
 }
 
-/* Records blocks of other graphs that were freed before this node was made: the graph writes its own block into their
- * memory. If the address now lies in a block from before the capture, the memory is not the graph's own. */
+/* Records blocks of other graphs that contain the address and were freed before this node was made: the graph's own
+ * block lies in their memory, and the graph writes it. If the address now lies in a block from before the capture, the
+ * memory is not the graph's own. */
 static bg_status record_overlaid_blocks(use_collector *n, uintptr_t address)
 {
     const bg__heap_block *now;
@@ -271,7 +272,8 @@ done:
     return status;
 }
 
-/* While no graph used a freed block, nobody checked whether the allocator gave its memory out again. */
+/* Marks blocks whose memory the allocator has given out again. Until a graph used a freed block, nobody checked it for
+ * this. */
 static void mark_reused_blocks(const bg__block_uses *uses)
 {
     for (size_t i = 0; i < uses->count; i++) {
@@ -356,8 +358,9 @@ static const char *struct_remark(const bg__block_use *u)
     return u->alone ? "" : " (in a struct, so it may be a number or padding)";
 }
 
-/* Where the object that the program had named at this address lies now; 0: nowhere. A name that is older than the block
- * belonged to another block, and a slice of the block was freed together with it. */
+/* Returns the address where the object is now that the program had named at this address; 0: nowhere. Ignores a name
+ * that is older than the block, since it belonged to another block. Ignores a new address inside the block, since a
+ * slice of the block was freed together with it. */
 static uintptr_t find_moved_address(const bg__block_uses *uses, size_t index)
 {
     const bg__block_use *u = &uses->list[index];
@@ -490,7 +493,8 @@ static void record_overwrite(const bg__block_use *u, const bg_graph *graph)
     snprintf(b->overwriter_node, sizeof b->overwriter_node, "%s%s", u->call != NULL ? u->call->name : "node", where);
 }
 
-/* Adds a finding "pool-alias" if another graph has overwritten memory of a pool since it was filled. */
+/* Adds a finding "pool-alias" for each freed block of a private pool that this graph may read, and that another graph
+ * has overwritten since the block was filled. */
 static void record_launch(const bg__event *event)
 {
     const bg__tracked_graph *graph = event->graph;

@@ -14,7 +14,7 @@ enum { REPORTED_ALIVE = 128, REPORTED_LATE = 64 }; /* graphs of one call before 
 
 typedef struct site {
     const bg__stack *made;
-    size_t alive, late, bytes; /* late: made after another one had been launched twice */
+    size_t alive, late, bytes; /* late: number of graphs made after one of this call had been launched twice */
     bool launched_twice, reported;
     UT_hash_handle hh;
 } site;

@@ -52,7 +52,7 @@ static struct {
     int file;  /* -1: nothing is written */
     int error; /* errno: why there is no file; 0: no file is wanted */
     unsigned long graphs;
-    bool cut; /* a line could not be written; no more lines are */
+    bool cut; /* a line could not be written, so no more lines are written */
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -193,7 +193,7 @@ static bool add_value(value_writer *w, cJSON *list, const void *value, size_t by
     return false;
 }
 
-/* The names of the values that nodes of this kind have, but for kernels' parameters. false: out of host memory. */
+/* Adds the names of the values that nodes of this kind have, except kernels' parameters. false: out of host memory. */
 static bool add_value_names(cJSON *names, const char *kind, const bg__node_values *values)
 {
     cJSON *list;
@@ -302,7 +302,7 @@ static graph_values *create_values(size_t nodes)
     return values;
 }
 
-/* The finding in the report reaches the command; nobody may read the warning. */
+/* Reports the graph as unchecked to the command, since perhaps nobody reads the printed warning. */
 static void report_unwritten_graph(const bg_graph *graph)
 {
     char why[120];

@@ -1,6 +1,6 @@
-/* CUDA has no call that reports whether a function's module is still loaded, and asking about a function of an unloaded
- * module may crash. So modules are recorded while they are loaded, and a call that unloads one marks its kernels
- * ("unloaded"). */
+/* Finds graphs with kernels whose modules are unloaded ("unloaded"). CUDA has no call that reports whether a function's
+ * module is still loaded, and a query about a function of an unloaded module may crash. So the modules are recorded
+ * while they are loaded, and a call that unloads a module marks the kernels of this module. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct kernel_module {
 
 /* The modules of a graph's kernels. */
 typedef struct graph_modules {
-    struct graph_modules *next, **at; /* at NULL: none are recorded */
+    struct graph_modules *next, **at; /* `at` NULL: no modules are recorded */
     kernel_module *list;
     size_t count, capacity;
     atomic_bool marked; /* a module may be unloaded */

@@ -1,10 +1,12 @@
-/* The checks of linked programs (debug/check), for the graphs of any program. */
+/* Runs the checks of debug/check, which were written for programs that link the library, on the graphs of any
+ * program. */
 #include "debug/attach/events/subscribers.h"
 #include "debug/attach/events/tracked_graph.h"
 #include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
 
-/* Findings "dangling" and "reused". Runs after bg__check_blocks, which knows the tensors, and does not repeat it. */
+/* Findings "dangling" and "reused". Runs after bg__check_blocks, which knows the tensors, and does not repeat its
+ * findings. */
 static bg_status check_pointers(const bg__look *look)
 {
     return bg__check_nodes(look->graph->graph, look->nodes, look->report);

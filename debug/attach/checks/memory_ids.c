@@ -23,8 +23,8 @@ static known_id *known_ids;
 
 /* ---- the process's own memory ----------------------------------------------------------------------------------- */
 
-/* Addresses of the host differ from run to run. Low addresses count as numbers, though a program that is not
- * position-independent lies there. */
+/* Reads the ranges of host addresses, since these differ from run to run. Low addresses are left out: they count as
+ * numbers, though a program that is not position-independent lies there. */
 static bg_status read_host_mappings(bg__spans *host)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -136,7 +136,8 @@ static bool describe_graph_allocation(const bg__allocations *own, uintptr_t addr
     return true;
 }
 
-/* For memory whose allocating call nobody has seen, such as a module's variable: another run has only the same size. */
+/* Identifies memory by its size if nobody has seen the call that allocated it, as for a module's variable: only the
+ * size is the same in another run. */
 static void describe_by_size(uintptr_t address, uintptr_t base, size_t bytes, described_memory *p)
 {
     snprintf(p->id, sizeof p->id, "bytes %zu", bytes);

@@ -37,7 +37,7 @@ enum { BG__CODE_ADDRESS_TEXT = 320 };
  * Returns false if no loaded file contains address. */
 bool bg__code_address_text(uintptr_t address, char *text, size_t bytes);
 
-/* Returns false if word is no address of known memory; it is a number then. The caller serializes all calls. */
+/* Returns false if `word` is no address of known memory; then it is a number. The caller serializes all calls. */
 bool bg__memory_ids_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset);
 
 #endif

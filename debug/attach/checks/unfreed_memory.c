@@ -1,5 +1,6 @@
-/* An allocation node without a free node leaves memory allocated, even after its executable graph is destroyed. If each
- * launch frees what the launch before allocated, nobody frees the memory of the last launch. */
+/* Finds graphs that leave memory allocated. An allocation node without a free node does this, even after its executable
+ * graph is destroyed. If each launch frees what the launch before allocated, nobody frees the memory of the last
+ * launch. */
 #include "debug/attach/events/subscribers.h"
 
 #include <pthread.h>
@@ -164,10 +165,11 @@ static void report_never_freed_locked(const unpaired_node *first)
         }
     if (count < REPORTED_GRAPHS)
         return;
-    snprintf(message, sizeof message,
-             "%lu graphs allocated memory here that was never freed, %zu bytes in all: each launch frees what the "
-             "one before has allocated, but these were destroyed after a launch",
-             count, bytes);
+    snprintf(
+        message, sizeof message,
+        "%lu graphs allocated memory here that was never freed, %zu bytes in all: the next launch of a graph frees "
+        "the memory of its previous launch, but these graphs were destroyed after their last launch",
+        count, bytes);
     bg__attach_report_call("never-freed", BG_WARNING, &place,
                            "free the memory after the last launch (cudaFreeAsync), or add a free node to the graph",
                            message);

@@ -1,10 +1,11 @@
-/* The memory that holds nothing when a graph begins. */
+/* Finds the freed blocks whose memory holds no data when a graph begins. */
 #include "block_uses.h"
 
 #include "block_use.h"
 
-/* Freed blocks of another graph's capture, or from before any capture, may hold what this graph reads: graphs of one
- * pool pass tensors to each other without keeping the memory allocated. */
+/* In a private pool, freed blocks of another graph's capture, or from before any capture, may hold data that this graph
+ * reads: graphs of one pool pass tensors to each other without keeping the memory allocated. So only blocks of the
+ * graph's own capture count. */
 static bool is_uninitialized_block(const bg__block_use *u)
 {
     const bg__heap_block *b = u->block;
@@ -27,7 +28,7 @@ static uintptr_t block_end(const bg__heap_block *b)
     return end;
 }
 
-/* A node pointed into this part of a private pool when no block was known there. */
+/* Whether a node pointed into this part of a private pool when no block was known there. */
 static bool has_unknown_use(const bg__block_uses *uses, const bg__heap_block *b)
 {
     return b->pool == BG__POOL_PRIVATE && bg__spans_overlap(&uses->unknown, b->base, block_end(b));

@@ -12,26 +12,29 @@
 #include "debug/graph/nodes.h"
 #include "debug/report/report.h"
 
-/* Behind each kind: the members of bg__event that are set. Calls that fail make no event, unless `result` is listed. */
+/* The comment on each kind lists the members of bg__event that are set. Calls that fail make no event, unless `result`
+ * is listed. */
 typedef enum bg__event_kind {
     /* executable graphs: exec; graph, with its lock, or NULL if it is not tracked */
-    BG__EXEC_MADE, /* source, stack, bytes of device memory, flags of cuGraphInstantiate, nodes; NULL: unreadable */
-    BG__EXEC_NODES_READ, /* nodes: after _MADE; if BG__CHECK_EXECS, also after changes, before the next launch or look
-                          */
-    BG__EXEC_CHANGED,    /* source: updated from it; else node: was set, in graph->source; NULL: any. place: its index.
-                          * Calls of the nodes end with an update: copy what is kept of them */
+    BG__EXEC_MADE, /* source, stack, bytes of device memory, flags of cuGraphInstantiate, nodes (NULL: unreadable) */
+    BG__EXEC_NODES_READ, /* nodes. Comes after BG__EXEC_MADE; if BG__CHECK_EXECS, also after changes, before the next
+                          * launch or look */
+    BG__EXEC_CHANGED,    /* source: the graph was updated from it; else node: the node of graph->source that was set;
+                          * NULL: it is not known there. place: the index of the node that was set, also if node is
+                          * NULL; -1: any may have been set. An update frees the op calls of the nodes: copy what you
+                          * keep of them */
     BG__EXEC_NAMED,      /* name; without the graph's lock */
     BG__EXEC_LAUNCHING,  /* stream */
     BG__EXEC_LAUNCHED,   /* stream; not if a tool has launched it */
     BG__EXEC_DESTROYING, /* without graph */
-    BG__EXEC_GONE,       /* no thread uses the graph any more. Its report is published and its state freed behind this;
-                          * do not ask CUDA about its nodes */
-    BG__EXECS_SETTLED,   /* executable graphs were made or changed, no lock is held. later: there may be more soon */
+    BG__EXEC_GONE,       /* no thread uses the graph any more. Its report is published and its state freed after this
+                          * event; do not ask CUDA about its nodes */
+    BG__EXECS_SETTLED,   /* executable graphs were made or changed, no lock is held. later: more may follow soon */
     /* the program's own graphs */
     BG__NODE_ADDED,       /* result, source, node, params of a kernel node or NULL, dependencies, count */
     BG__NODE_READ,        /* node, params: of a kernel node */
     BG__GRAPH_CLONED,     /* source, original */
-    BG__GRAPH_DESTROYING, /* source. later: the tools keep it */
+    BG__GRAPH_DESTROYING, /* source. later: the tools keep source, and destroy it later */
     /* captures */
     BG__CAPTURE_BEGINNING,
     BG__CAPTURE_BEGUN,  /* result, stream, mode */
@@ -39,8 +42,8 @@ typedef enum bg__event_kind {
     BG__CAPTURE_ENDED,  /* result, stream, source */
     BG__NODE_CAPTURED,  /* stream, capture, node, stack */
     BG__CALL_BEGUN,     /* any driver call while a capture is open */
-    BG__CALL_ENDED,     /* likewise; result */
-    /* calls that a host function must not make; before the call */
+    BG__CALL_ENDED,     /* the same call has returned; result */
+    /* before a call that a host function must not make */
     BG__CALL_CHECKED,
     /* work outside of graphs and captures; name: of the driver function */
     BG__WORK,         /* stream, name */
@@ -50,12 +53,12 @@ typedef enum bg__event_kind {
     BG__EVENT_MADE,   /* event */
     BG__EVENT_GOING,  /* event */
     BG__STREAM_GOING, /* stream */
-    BG__HOST_WAITED,  /* for all work */
+    BG__HOST_WAITED,  /* the host has waited for all work */
     /* memory: base, bytes */
     BG__MEMORY_MADE,
     BG__MEMORY_FREEING,   /* without bytes */
-    BG__MEMORY_FREED,     /* later: by a node of a capture. bytes 0: unknown */
-    BG__MEMORY_CHANGED,   /* belongs to another allocation now; bytes 0: any may */
+    BG__MEMORY_FREED,     /* later: a node of a capture frees it. bytes 0: unknown */
+    BG__MEMORY_CHANGED,   /* the range belongs to another allocation now; bytes 0: any memory may */
     BG__MODULE_UNLOADING, /* module, library: one of them */
     BG__MODULE_UNLOADED,  /* result */
     BG__END,              /* of the process */
@@ -96,7 +99,7 @@ typedef struct bg__event {
 typedef struct bg__look {
     const bg__tracked_graph *graph;
     const bg__nodes *nodes;
-    const void *frame; /* of the tools: functions below it have returned */
+    const void *frame; /* a stack frame of the tools: functions with frames below it have returned */
     bg_report *report; /* gets the findings */
 } bg__look;
 
@@ -104,10 +107,10 @@ typedef struct bg__look {
 typedef struct bg__subscriber {
     const char *name;
     unsigned when;            /* only if BG_CHECK has one of these BG__CHECK_ bits; 0: always */
-    unsigned node_types;      /* bits 1 << cudaGraphNodeType: only graphs with such nodes are MADE for it; 0: all */
+    unsigned node_types;      /* bits 1 << cudaGraphNodeType: it gets MADE only for graphs with these; 0: for all */
     size_t state_bytes;       /* of each graph; starts zeroed */
     bg_status (*begin)(void); /* called once, before any event; NULL: nothing to do */
-    /* Whether nothing may ask CUDA about the nodes of the graph. Comes before all else at a launch. */
+    /* Returns true if nothing may ask CUDA about the nodes of the graph. Called first at a launch. */
     bool (*forbids)(const void *state, bg_report *report);
     /* Called if memory that the graph may use has changed, and when the program asks. */
     bg_status (*look)(const bg__look *look);
@@ -119,7 +122,8 @@ enum { BG__CHECK_EXECS = BG__CHECK_REPLAY | BG__CHECK_INPUTS }; /* bits that ask
 extern const bg__attach_shim *bg__shim;
 /* The driver's name of the function that is called. */
 const char *bg__call_name(const bg__driver_call *call);
-/* The stream that is meant by an argument of the call: NULL is the per-thread default stream in some functions. */
+/* Returns the stream that the argument `stream` of the call means: in some functions, NULL is the per-thread default
+ * stream. */
 CUstream bg__call_stream(const bg__driver_call *call, CUstream stream);
 
 /* Sets the shim and the subscribers, in the order in which they get events; the last one is NULL. Errors: those of
@@ -138,7 +142,7 @@ bool bg__events_have_graphs(void);
 /* Calls the subscribers of event->kind. It takes no lock. */
 void bg__event_dispatch(bg__event *event);
 #define BG__DISPATCH(...) bg__event_dispatch(&(bg__event){.kind = __VA_ARGS__}) /* the kind, then members by name */
-/* As bg__subscriber.forbids and look, of all subscribers. */
+/* Call bg__subscriber.forbids, or bg__subscriber.look, of all subscribers. */
 bool bg__subscribers_forbid(const bg__tracked_graph *graph, bg_report *report);
 bg_status bg__subscribers_look(bg__tracked_graph *graph, const void *frame, bg_report *report);
 /* The state of all subscribers for one graph. The caller frees it. NULL: out of host memory. */

@@ -16,8 +16,8 @@ struct bg__report_list;
 /* What a tool launches in place of the program's graphs. A process has at most one (bg__graph_table_set_launcher). */
 typedef struct bg__launcher {
     const char *name; /* in reports */
-    /* Called with the graph's lock. Returns true if it has launched the graph: the program gets *result. After false
-     * the graph itself is launched. */
+    /* Called with the graph's lock. Returns true if it has launched the graph; then the program gets *result. Returns
+     * false if the graph itself is to be launched. */
     bool (*launch)(bg__tracked_graph *a, cudaStream_t stream, CUresult *result);
     /* Frees a->kept, which is not NULL, when the graph changes or is destroyed. */
     void (*drop)(void *kept);
@@ -25,7 +25,8 @@ typedef struct bg__launcher {
     void (*end)(bg__tracked_graph *a);
     /* Called before end and drop, but not when the program ends. May wait for launches. May be NULL. */
     void (*settle)(bg__tracked_graph *a);
-    /* It launches something other than the program's executable graph, which may still run when launch returns. */
+    /* The launcher queues work that is not the program's executable graph. This work may still run when `launch`
+     * returns. */
     bool queues;
 } bg__launcher;
 
@@ -58,7 +59,7 @@ struct bg__tracked_graph {
     bool checked;    /* at least once */
     bool stale;      /* exec differs from source; CUDA has no call that reads exec */
     bool unreadable; /* at this launch: nothing may ask CUDA about its nodes */
-    bool nodes_read; /* the allocations behind its nodes' addresses are recorded, and BG__EXEC_NODES_READ was made */
+    bool nodes_read; /* the allocations behind its nodes' addresses are recorded, and BG__EXEC_NODES_READ was sent */
     void *states;    /* of the subscribers */
     /* Nodes that a launcher launches outside of the graph. */
     _Atomic size_t cut;              /* their number */

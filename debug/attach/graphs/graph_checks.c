@@ -117,7 +117,7 @@ bool bg__graph_table_before_launch(CUgraphExec exec, cudaStream_t stream, CUresu
     return answered;
 }
 
-/* Only the order of streams needs it. */
+/* Only the check of the order between streams (stream_order.c) needs this call. */
 void bg__graph_table_after_launch(CUgraphExec exec, cudaStream_t stream)
 {
     bg__event launched = {.kind = BG__EXEC_LAUNCHED, .exec = exec, .stream = stream};
@@ -130,8 +130,7 @@ void bg__graph_table_after_launch(CUgraphExec exec, cudaStream_t stream)
         bg__tracked_graph_release(launched.graph);
 }
 
-/* ---- the program asks (attach_interface.c)
- * ----------------------------------------------------------------------------- */
+/* ---- requests of the program (attach_interface.c) ---------------------------------------------------------------- */
 
 /* Checks into a new report, which lacks findings that no longer hold. The graph's report gets the new findings. */
 static bg_status check_on_request(bg__tracked_graph *a, bg__report_list *found)

@@ -98,7 +98,7 @@ void bg__tracked_graph_warn_partial(const bg__tracked_graph *a)
 
 /* ---- copies ---------------------------------------------------------------------------------------------------- */
 
-/* *own: CUDA cannot clone source, which is returned itself. */
+/* Returns a clone of `source`. If CUDA cannot clone it, returns `source` itself, and sets *own. */
 static cudaGraph_t clone_source(cudaGraph_t source, bool *own)
 {
     cudaGraph_t copy = NULL;
@@ -515,7 +515,7 @@ void bg__graph_table_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_s
     bg__tracked_graph_release(a);
 }
 
-/* A source that is the program's own no longer equals the executable graph after that. */
+/* After the edit, a source that is the program's own no longer equals the executable graph. */
 void bg__graph_table_record_edit(cudaGraph_t source, cudaGraphNode_t node)
 {
     if (book.kept == 0) /* programs add thousands of nodes */
@@ -561,8 +561,7 @@ uint64_t bg__graph_table_block_moves(void)
     return book.blocks_moved;
 }
 
-/* ---- the program asks (attach_interface.c)
- * ----------------------------------------------------------------------------- */
+/* ---- requests of the program (attach_interface.c) ---------------------------------------------------------------- */
 
 /* Does not wait for the graph's lock: a host function of a graph that is being stepped may call it. */
 bg_status bg__graph_table_set_name(CUgraphExec exec, const char *name)

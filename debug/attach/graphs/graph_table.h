@@ -18,16 +18,16 @@ void bg__graph_table_exclude_thread(void);
 void bg__graph_table_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags);
 /* The program has updated exec from source. */
 void bg__graph_table_update(CUgraphExec exec, cudaGraph_t source);
-/* The program has set the parameters of a node in exec. node is the node of the source. set does the same to a node of
- * a graph; NULL: CUDA has no such call. */
+/* The program has set the parameters of a node in `exec`. `node` is the node of the source. `set` is the call that sets
+ * the same parameters in a graph; NULL: CUDA has no such call. */
 typedef CUresult bg__node_setter(CUgraphNode node, const void *params);
 void bg__graph_table_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params);
 /* The program is about to launch exec. Returns true if a tool has launched it: the program gets *result. */
 bool bg__graph_table_before_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
 /* The program has launched exec itself. */
 void bg__graph_table_after_launch(CUgraphExec exec, cudaStream_t stream);
-/* The program is about to destroy exec, or source. keeps returns true if the table needs source: the table destroys it
- * later, and the program must not. */
+/* The program is about to destroy `exec`, or `source`. bg__graph_table_defer_destroy returns true if the table needs
+ * `source`: the table destroys it later, and the program must not. */
 void bg__graph_table_remove(CUgraphExec exec);
 bool bg__graph_table_defer_destroy(cudaGraph_t source);
 /* The live blocks of the allocators are known now: records those that new or updated graphs use. */

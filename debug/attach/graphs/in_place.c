@@ -50,8 +50,8 @@ static void restore_context(device_switch device)
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
 
-/* The driver never runs two launches of one executable graph at once, in whichever streams. Launches in its place keep
- * that order, also across updates. */
+/* The driver never runs two launches of one executable graph at once, in whichever streams. Launches in place of the
+ * graph keep that order, also across updates of the graph. */
 static cudaError_t wait_for_last_launch(const bg__tracked_graph *a, cudaStream_t stream)
 {
     cudaError_t error = a->launched ? cudaStreamWaitEvent(stream, a->ended, 0) : cudaSuccess;
@@ -71,7 +71,7 @@ static void record_launch_end(bg__tracked_graph *a, cudaStream_t stream)
     a->launched = error == cudaSuccess;
     if (!a->launched)
         error = cudaStreamSynchronize(stream);
-    bg__clear_cuda_error(error); /* the program's own wait returns it, too */
+    bg__clear_cuda_error(error); /* the program's own wait returns this error, too */
 }
 
 void bg__in_place_free(bg__tracked_graph *a)
@@ -95,7 +95,8 @@ static void report_launch_left(const bg__launcher *launcher, bg__tracked_graph *
     a->left = true;
 }
 
-/* Launches after the last launch in place. If the launcher does not answer, it launches the graph itself. */
+/* Launches after the last launch in place. If the launcher does not launch the graph, this function launches it. If the
+ * wait for the last launch fails, launches nothing; *result is that error. */
 static void launch_ordered(const bg__launcher *launcher, bg__tracked_graph *a, cudaStream_t stream, bool as_it_is,
                            CUresult *result)
 {
@@ -108,7 +109,7 @@ static void launch_ordered(const bg__launcher *launcher, bg__tracked_graph *a, c
         answered = launcher->launch(a, stream, result);
     if (!answered) {
         error = cudaGraphLaunch((cudaGraphExec_t)a->exec, stream);
-        bg__clear_cuda_error(error); /* the program gets it */
+        bg__clear_cuda_error(error); /* the program gets this error */
         *result = (CUresult)error;
     }
     record_launch_end(a, stream);

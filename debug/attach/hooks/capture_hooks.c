@@ -99,7 +99,8 @@ void bg__record_captured_launch(CUstream stream)
                      .stack = bg__stack_here());
 }
 
-/* Launches, and the index of their argument that is the stream; -1: the first argument, the configuration, has it. */
+/* A launch function, and the index of its argument that is the stream; -1: the stream is in the first argument, the
+ * configuration. */
 typedef struct launch_hook {
     bg__driver_hook hook;
     int stream;

@@ -6,7 +6,7 @@
 
 /* Returns the number of changes. */
 uint64_t bg__changes_count(void);
-/* Whether a change after the first `since` ones may have changed an allocation of the set. */
+/* Whether any change after the first `since` ones may have changed an allocation of `set`. */
 bool bg__changes_overlap(uint64_t since, const bg__allocations *set);
 
 #endif

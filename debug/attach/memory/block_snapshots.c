@@ -29,7 +29,7 @@ void bg__blocks_snapshot_add_segment(uintptr_t base, size_t bytes, bool private_
     bg__blocks_lock();
     if (BG__ARRAY_GROW(segments, segment_count, segment_capacity, "segments of an allocator") == BG_OK)
         segments[segment_count++] = (segment){base, bytes, private_pool};
-    bg__blocks_unlock(); /* if it is lost, the pool of its blocks is unknown, and they are not checked */
+    bg__blocks_unlock(); /* without the segment, the pool of its blocks is unknown, and they are not checked */
 }
 
 static bool was_freed_since(bg__allocator allocator, uintptr_t base, uint64_t time)

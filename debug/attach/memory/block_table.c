@@ -7,8 +7,8 @@
 #include "debug/attach/events/subscribers.h"
 
 enum {
-    BLOCK_BYTES_MIN = 512,     /* bytes: PyTorch's block sizes are multiples of it */
-    PENDING_EVENTS_MAX = 4096, /* events after a capture until its graph must be instantiated: freed blocks are kept */
+    BLOCK_BYTES_MIN = 512,     /* bytes; PyTorch's block sizes are multiples of this */
+    PENDING_EVENTS_MAX = 4096, /* number of events after which a capture without recorded uses keeps no freed blocks */
 };
 
 static struct {
@@ -55,7 +55,8 @@ static void free_unused_capture(bg__block_capture *capture)
     free(capture);
 }
 
-/* Whether nodes of its graph may point into blocks that are freed now: its uses are not recorded yet. */
+/* Whether nodes of the capture's graph may point into blocks that are freed now, since the graph's uses are not
+ * recorded yet. */
 static bool is_pending(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
@@ -72,7 +73,7 @@ bool bg__blocks_is_capture_pending(void)
     return false;
 }
 
-/* If several captures are open, only the thread's own one is known to have the allocation. */
+/* If several captures are open, an allocation counts only for the capture that the calling thread has begun. */
 bg__block_capture *bg__block_capture_current(void)
 {
     bg__block_capture *found = NULL, *own = NULL;
@@ -104,7 +105,7 @@ void bg__blocks_capture_begun(uint64_t id)
 {
     bg__block_capture *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return; /* blocks that are freed during it are not found */
+        return; /* blocks that are freed during this capture are not found */
     bg__blocks_lock();
     *c = (bg__block_capture){
         .id = id, .thread = pthread_self(), .begun = bg__blocks_next_event(), .next = table.captures};

@@ -1,4 +1,4 @@
-/* The table of blocks that allocators have reported, and of the captures meanwhile. One lock protects all of it. */
+/* The table of blocks that allocators have reported, and of the program's captures. One lock protects all of it. */
 #ifndef BG_ATTACH_BLOCK_TABLE_H
 #define BG_ATTACH_BLOCK_TABLE_H
 
@@ -30,7 +30,7 @@ typedef enum bg__block_pool { BG__POOL_UNKNOWN, BG__POOL_SHARED, BG__POOL_PRIVAT
 typedef struct bg__heap_block {
     bg__allocator allocator;
     uintptr_t base;
-    size_t bytes;    /* the size, or the bytes that it has at least */
+    size_t bytes;    /* the size; if size_known is false, the least size */
     bool size_known; /* bytes is the size */
     bg__block_pool pool;
     uint64_t born, died;      /* in events; died 0: it is live; born 0: before the first event */
@@ -42,10 +42,10 @@ typedef struct bg__heap_block {
     bool reused;
     uintptr_t moved; /* the block that has its name now; 0: none other */
     int users;       /* number of graphs that use it */
-    /* For a private pool, the numbers of two launches. overwritten: of a graph whose nodes point there although the
-     * block was freed; filled: of a graph that may have filled the block again. */
+    /* Only in a private pool: numbers of launches. overwritten: the launch of a graph whose nodes point into the block
+     * although it was freed; filled: the launch of a graph that may have filled the block again. */
     uint64_t overwritten, filled;
-    char overwriter[32], overwriter_node[200]; /* the first graph, and its node: "memcpy#0, at model.py:17" */
+    char overwriter[32], overwriter_node[200]; /* of `overwritten`: its graph and node ("memcpy#0, at model.py:17") */
     struct bg__heap_block *next, **link;       /* in the list of freed blocks */
     UT_hash_handle hh;                         /* in the table of live blocks */
 } bg__heap_block;
@@ -78,12 +78,13 @@ uintptr_t bg__block_segment_end(uintptr_t address);
 bg__heap_block *bg__block_find(bg__allocator allocator, uintptr_t base);
 /* Adds a live block. bytes 0: the size is unknown. Returns NULL if out of host memory. */
 bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t bytes, uint64_t born);
-/* Moves a live block to the freed ones. told: the allocator has reported the free. Returns true if a graph uses it. */
+/* Moves a live block to the freed ones. free_reported: the allocator has reported the free. Returns true if a graph
+ * uses the block. */
 bool bg__block_mark_freed(bg__heap_block *block, bool free_reported, bg_site site);
-/* The same without a report of the free, such as a block that CuPy has freed in another thread. */
+/* The same for a block whose free was not reported, such as a block that CuPy has freed in another thread. */
 bool bg__block_mark_freed_unseen(bg__heap_block *block);
-/* Marks the freed blocks that the live block b overlaps as reused, and returns true if there are any that a graph uses.
- * *may_cover: the size of b is unknown, and it may overlap one (blocks.c). */
+/* Marks as reused the freed blocks that the live block b overlaps. Returns true if a graph uses one of them.
+ * *may_cover: the size of b is unknown, and b may overlap such a block (blocks.c). */
 bool bg__block_mark_reused(const bg__heap_block *b, bool *may_cover);
 bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b);
 void bg__block_retain(bg__heap_block *block);

@@ -42,7 +42,8 @@ bool bg__block_record_free(bg__allocator allocator, uintptr_t base, size_t bytes
     return used;
 }
 
-/* Whether b, whose size is unknown, may overlap a block behind it: not if a live block lies between them. */
+/* Whether b, whose size is unknown, may overlap the block `behind`, which has a higher address. It cannot if a live
+ * block lies between them. */
 static bool may_reach(const bg__heap_block *b, const bg__heap_block *behind)
 {
     if (b->base >= behind->base || searches >= SEARCHES_MAX)

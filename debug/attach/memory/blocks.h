@@ -22,8 +22,8 @@ void bg__block_narrow_range(uintptr_t address, uintptr_t *begin, uintptr_t *end)
 /* Whether an allocator has a live block that begins in these bytes. */
 bool bg__blocks_any_begins_in(uintptr_t base, size_t bytes);
 
-/* The program names a block, or moves the name to another one. A named block is never freed: the allocator's block that
- * it lies in is. */
+/* The program names a block, or moves the name to another one. A named block itself is never freed; the allocator's
+ * block around it is. */
 void bg__block_set_name(const char *name, uintptr_t base, size_t bytes);
 
 /* A snapshot of an allocator. Between begin and end, in any order: its live blocks and, for PyTorch, their segments.

@@ -10,7 +10,8 @@
 #include "debug/attach/events/subscribers.h"
 #include "base/grow.h"
 
-/* Counts the allocations of a stack, for each thread, since the order of threads differs from run to run. */
+/* The number of allocations from one stack in one thread. Each thread has its own number, since the order of threads
+ * differs from run to run. */
 typedef struct allocation_count {
     struct allocation_key {
         const bg__stack *stack;

@@ -1,4 +1,5 @@
-/* The allocation that has an address, identified by stack, thread and ordinal, which are the same in another run. */
+/* Finds the allocation that contains an address. Its stack, thread and ordinal identify it: they are the same in
+ * another run. */
 #ifndef BG_ATTACH_OWNERS_H
 #define BG_ATTACH_OWNERS_H
 

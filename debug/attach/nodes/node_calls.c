@@ -167,7 +167,6 @@ static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t
     return bg__wrapped_add_call(graph, op, &site, (long)node->place);
 }
 
-/* The caller frees *nodes, also after a failure. */
 /* Nodes of a clone have the order of the original's nodes (docs/records/capture-rules.md). */
 void bg__nodes_copy_makers(cudaGraph_t copy, cudaGraph_t original)
 {

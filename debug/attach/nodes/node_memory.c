@@ -17,8 +17,8 @@ typedef enum special { NOT_A_NUMBER, INFINITE, SPECIALS } special;
 typedef struct memory_check {
     const bg_graph *graph;   /* its name may change */
     bool reported[SPECIALS]; /* the first node that wrote them is reported */
-    bool reported_input;     /* a node that had NaN before it ran is reported */
-    bool broken;             /* an own call has failed: no more checks, no more dumps */
+    bool reported_input;     /* a finding names a node whose memory had NaN before the node ran */
+    bool broken;             /* a CUDA call of this check has failed: no more checks, no more dumps */
 
     bg__slow_node slow;
 
@@ -176,8 +176,9 @@ done:
     return status;
 }
 
-/* Any NaN of that format in its input acquits the node, whatever is around it: garbage makes a sum NaN, too. Formats of
- * 16 bits are skipped: many integers, and halves of other numbers, look like NaN there. */
+/* Looks for NaN of that format in the node's input. Any NaN there acquits the node, whatever bytes are around it, since
+ * garbage makes a sum NaN, too. Formats of 16 bits are skipped: many integers, and halves of other numbers, look like
+ * NaN there. */
 static bg_status find_nan_before(const memory_check *w, size_t index, bgk_float format, found *held,
                                  cudaStream_t stream)
 {
@@ -199,8 +200,8 @@ done:
     return status;
 }
 
-/* written: the piece in which the node wrote them. find_nan_before skips it, since a node mostly overwrites it unread.
- */
+/* written: index of the piece in which the node wrote the NaN or infinity. find_nan_before skips this piece, since a
+ * node mostly overwrites it without reading it. */
 static bg_status find_special_input(const memory_check *w, special which, size_t written, bgk_float format, found *held,
                                     cudaStream_t stream)
 {

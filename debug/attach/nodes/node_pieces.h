@@ -28,15 +28,15 @@ typedef enum bg__memory_kind {
     BG__MEMORY_ELSEWHERE /* memory of another device */
 } bg__memory_kind;
 
-/* Replaces the pieces by those of the node. Memory of other devices is left out. A pointer that is in no block may be
- * the end of the block before it, from which the kernel counts down. Call bg__pieces_free also after a failure. Errors:
- * OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+/* Replaces the pieces by those of the node. Memory of other devices is left out. A pointer that is in no block may
+ * point to the end of the block before it, if the kernel counts down from there. Call bg__pieces_free also after a
+ * failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__pieces_collect(bg__pieces *pieces, const bg__node *node);
 /* The same. *elsewhere: memory of other devices was left out. */
 bg_status bg__pieces_collect_here(bg__pieces *pieces, const bg__node *node, bool *elsewhere);
 /* Errors: CUDA. */
 bg_status bg__memory_kind_of(uintptr_t address, int device, bg__memory_kind *kind);
-/* Whether CUDA does not know the address: pageable host memory. */
+/* Returns true if CUDA does not know the address: then it is pageable host memory. */
 bool bg__memory_is_pageable(const void *address);
 void bg__pieces_free(bg__pieces *pieces);
 

@@ -109,8 +109,8 @@ done:
     return status;
 }
 
-/* A kernel without known parameters may change variables of its module. So may one whose parameters have no pointer,
- * but most do not. */
+/* A kernel whose parameters are unknown may change variables of its module. A kernel whose parameters have no pointer
+ * may do this, too, but most such kernels do not. */
 static void check_parameters_known(reach_collector *r, const bg__node *node)
 {
     const bg__kernel *kernel = node->kernel;

@@ -11,12 +11,12 @@
 #include "debug/attach/stacks/stacks.h"
 
 /* Creates a row, which the caller owns. made: the call that instantiated the graph; NULL: unknown. memory: bytes of
- * device memory that the instantiation took, other work meanwhile included; 0: unknown. Errors: OUT_OF_MEMORY, CUDA. */
+ * device memory that the instantiation, and other work meanwhile, took; 0: unknown. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__graph_row_create(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory);
 /* Sets how often the graph was launched and updated. row NULL does nothing. */
 void bg__graph_row_set_counts(cJSON *row, uint64_t launches, uint64_t updates);
-/* nodes: how many nodes run outside of the graph. split: launches that were split. outside: launches of such nodes in
- * all. nodes 0 does nothing. */
+/* nodes: how many nodes run outside of the graph. split: how many launches were split. outside: how often such nodes
+ * were launched, in all. `nodes` 0 does nothing. */
 void bg__graph_row_set_outside_counts(cJSON *row, size_t nodes, uint64_t split, uint64_t outside);
 /* Sets the graph's new name. row NULL does nothing. */
 void bg__graph_row_set_name(cJSON *row, const char *name);

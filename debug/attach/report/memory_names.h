@@ -6,7 +6,7 @@
 
 /* From now on, texts of findings contain the names. */
 void bg__memory_names_begin(void);
-/* Replaces the names of all memory that it overlaps. Errors: OUT_OF_MEMORY. */
+/* Names the memory. The name replaces the names of all memory that this memory overlaps. Errors: OUT_OF_MEMORY. */
 bg_status bg__memory_name_set(uintptr_t base, size_t bytes, const char *name);
 /* Returns false if no name begins at base. */
 bool bg__memory_name_remove(uintptr_t base);

@@ -4,7 +4,7 @@
 
 #include "debug/report/report.h"
 
-/* Reads BG_ATTACH_FATAL. INVALID_ARGUMENT. */
+/* Reads BG_ATTACH_FATAL. Errors: INVALID_ARGUMENT. */
 bg_status bg__report_list_begin(void);
 
 /* Prints and writes the report if it has more than *told findings, and sets *told to their number. With

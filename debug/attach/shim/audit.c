@@ -1,5 +1,5 @@
-/* libbreakgraph_audit.so, for LD_AUDIT: a program that opens the driver by its path gets the shim, too. The loader
- * calls la_objsearch with the name that the program gave before it searches for a library. The shim itself also opens
+/* libbreakgraph_audit.so, for LD_AUDIT: a program that opens the driver by its path gets the shim, too. Before the
+ * loader searches for a library, it calls la_objsearch with the name that the program gave. The shim itself also opens
  * the driver by its path, and gets the driver. */
 #include <link.h>
 #include <stdbool.h>

@@ -278,8 +278,8 @@ static void open_driver(void)
     }
     for (uint32_t name = 0; name < NAMES; name++) {
         void *found = driver_opened ? dlsym(driver, names[name]) : NULL;
-        real_functions[name] =
-            found != atomic_load(&table)->jumps[name] ? found : NULL; /* else the driver found is this library */
+        /* NULL if the function that was found is in this library. */
+        real_functions[name] = found != atomic_load(&table)->jumps[name] ? found : NULL;
         set_slot(name, false);
     }
     add_hooks(always, sizeof always / sizeof always[0]);

@@ -26,9 +26,9 @@ static inline void *bg__call_argument(const bg__driver_call *call, int index)
     return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* A hook of one driver function in all its forms: "cuGraphLaunch" is also one of cuGraphLaunch_ptsz, and
- * "cuMemcpyHtoD_v2", which excludes the first form, of cuMemcpyHtoD_v2_ptds. It is not called for calls that a hook
- * makes on its own thread. */
+/* A hook of one driver function in all its forms. The name "cuGraphLaunch" also hooks cuGraphLaunch_ptsz. The name
+ * "cuMemcpyHtoD_v2" also hooks cuMemcpyHtoD_v2_ptds, but not the first form, cuMemcpyHtoD. A hook is not called for
+ * calls that a hook makes on its own thread. */
 typedef struct bg__driver_hook {
     const char *name;
     bool idle; /* called only between bg__attach_shim.watch(true) and watch(false) */
@@ -46,7 +46,8 @@ typedef struct bg__attach_shim {
     void *(*real)(const char *name);
     /* Adds hooks. The array stays the caller's, and must live on. Hooks of names that the driver lacks do nothing. */
     void (*hook)(const bg__driver_hook *hooks, int count);
-    /* Adds a hook of all names, besides their own hooks. It is idle, and its name is unused. */
+    /* Adds a hook that is called for all names, besides the hooks of each name. The hook counts as idle, and its `name`
+     * is unused. */
     void (*hook_all)(const bg__driver_hook *hook);
     /* Enables or disables the idle hooks. */
     void (*watch)(bool on);
@@ -56,7 +57,7 @@ typedef struct bg__attach_shim {
      * exit. */
     void (*enter)(void);
     void (*leave)(void);
-    /* Sets what bg_attach_interface returns from now on. It stays the caller's, and must live on. */
+    /* Sets what bg_attach_interface returns from now on. The functions stay the caller's, and must live on. */
     void (*offer)(const struct bg_attach_functions *functions);
     /* bg_attach_name_next: returns false for an invalid name. The shim keeps the name, since a program may call it
      * before the tools are loaded. pop_next_name writes it, at most BG_ATTACH_NAME_BYTES, or returns false if there is

@@ -34,7 +34,7 @@ static bool waits_for_other_kernels(const bg__node *node)
     return node->type == cudaGraphNodeTypeKernel && bg__kernel_waits_for_others(node->kernel->name) != NULL;
 }
 
-/* Marks all places that can be reached from place. */
+/* Marks all places that can be reached from `place`. */
 static void mark_reachable(const bg__layout *layout, size_t place, bool *reached, size_t *stack)
 {
     size_t depth = 0;
@@ -163,7 +163,8 @@ typedef struct place_choice {
     const char *why; /* NULL: the node can be launched outside */
 } place_choice;
 
-/* Fills list, by place: the strongest choice of any of its nodes, and why the place cannot be launched outside. */
+/* Fills `list`, which has one entry for each place: the strongest choice of any node of the place, and why the place
+ * cannot be launched outside. */
 static void merge_node_choices(place_choice *list, const bg__tracked_graph *a, const bg__nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {

@@ -8,7 +8,7 @@
 #include "stages.h"
 
 /* Whether patterns choose the node. outer: the node itself, or the node of the child graph that contains it. A node of
- * a child graph matches by its kernel's name, without a number, and by the index and the stack of `outer`. */
+ * a child graph matches by its kernel's name (no "#3" after it), and by the index and the stack of `outer`. */
 bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__node *outer);
 
 typedef struct bg__chosen_places {

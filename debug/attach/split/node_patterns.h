@@ -7,8 +7,8 @@
 
 #include <breakgraph/status.h>
 
-/* Reads the patterns from the variable; a process may read one variable. *wanted: it is set. Errors: INVALID_ARGUMENT,
- * IO, OUT_OF_MEMORY. */
+/* Reads the patterns from the variable; a process may read one variable. *wanted: the variable is set. Errors:
+ * INVALID_ARGUMENT, IO, OUT_OF_MEMORY. */
 bg_status bg__node_patterns_begin(const char *variable, bool *wanted);
 
 /* A node as patterns see it. */

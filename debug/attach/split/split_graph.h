@@ -7,8 +7,8 @@
 #include "debug/step/node_list.h"
 
 typedef struct bg__split_graph {
-    /* In order of launch, each after the one before it: a part of the graph, or a node if part is NULL. If the list is
-     * empty, the graph is not split. */
+    /* The items are in order of launch: each is launched after the item before it. An item is a part of the graph or,
+     * if `part` is NULL, a node. If the list is empty, the graph is not split. */
     struct bg__split_item {
         cudaGraphExec_t part;
         const bg__node *node;

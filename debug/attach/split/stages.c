@@ -14,7 +14,7 @@ static bg_status append_place(void *user, size_t place)
     return BG_OK;
 }
 
-/* The first stage from `stage` on that fits the place: even in the graph, odd outside. */
+/* Returns the first stage from `stage` on that the place may have: an even one in the graph, an odd one outside. */
 static size_t round_up_stage(size_t stage, bool outside)
 {
     return stage + (stage % 2 != outside);

@@ -22,10 +22,11 @@ typedef struct bg__coresident_pairs {
     size_t count, capacity;
 } bg__coresident_pairs;
 
-/* Assigns a stage to each place. outside, first: of each place; those that are first are also outside. Edges never lead
- * to an earlier stage, and no path leaves a part and comes back. A place that is not ahead has no earlier stage than
- * one that is. Uses up the layout. *possible: false if no order keeps all ties. Call bg__stages_free also after a
- * failure. Errors: OUT_OF_MEMORY. */
+/* Assigns a stage to each place. outside, first: one entry for each place; a place in `first` is also in `outside`.
+ * Edges never lead to an earlier stage, and no path leaves a part and comes back. A place is ahead if it is in `first`,
+ * or if a path leads from it to such a place. A place that is not ahead has no earlier stage than a place that is
+ * ahead. Uses up the layout. *possible: false if no order keeps all ties. Call bg__stages_free also after a failure.
+ * Errors: OUT_OF_MEMORY. */
 bg_status bg__stages_assign(bg__stages *stages, bg__layout *layout, const bool *outside, const bool *first,
                             const bg__coresident_pairs *ties, bool *possible);
 void bg__stages_free(bg__stages *stages);

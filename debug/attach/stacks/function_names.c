@@ -1,4 +1,4 @@
-/* The API functions that a driver function stands for. */
+/* Maps a driver function to the API function that the program called. */
 #include "function_names.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The API functions that a driver function stands for. */
+/* Maps a driver function to the API function that the program called. */
 #ifndef BG_ATTACH_FUNCTION_NAMES_H
 #define BG_ATTACH_FUNCTION_NAMES_H
 

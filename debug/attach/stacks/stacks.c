@@ -1,5 +1,6 @@
-/* Each captured launch records a stack: hundreds in a graph, most of them equal. So a stack is kept as addresses and as
- * the interpreter's text, once, and is symbolized only when it is read. */
+/* Records call stacks, and writes them as text. Each captured launch records a stack: a graph has hundreds, most of
+ * them equal. So each stack is kept once, as addresses and as the interpreter's text, and is symbolized only when it is
+ * read. */
 #include "stacks.h"
 #include "symbols.h"
 
@@ -211,9 +212,9 @@ static bool is_runtime_symbol(const char *symbol)
            is_cuda_template(symbol) || strstr(symbol, "__cudaLaunchKernel") != NULL;
 }
 
-/* Whether the symbol is of code that nvcc or hostcuda-cc generates for kernel<<<...>>>(...): stubs, and the function
- * around them. That one has the kernel's name, which the stub's name contains. *stub is the last stub; the caller frees
- * it. */
+/* Whether the symbol belongs to code that nvcc or hostcuda-cc generates for kernel<<<...>>>(...): stubs, and the
+ * function around them. This function has the kernel's name, and the stub's name contains it. *stub: the last stub; the
+ * caller frees it. */
 static bool is_launch_symbol(const char *symbol, char **stub)
 {
     bool is_stub = strstr(symbol, "__device_stub__") != NULL;

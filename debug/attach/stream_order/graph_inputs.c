@@ -17,11 +17,11 @@ typedef struct item {
     bool is_scratch;             /* the graph reads what it writes */
     bool is_certain;             /* the graph certainly reads it; else it may read it */
     const char *reader, *writer; /* nodes; NULL: none */
-    bg_site site;                /* of the reader, or else of the writer */
-    unsigned long written;       /* launches before which others had written it after the previous launch */
-    unsigned long maybe;         /* launches before which others may have written it */
-    const char *perhaps;         /* the last that may have written it */
-    unsigned long lost;          /* launches before which nothing had read the result of the previous launch */
+    bg_site site;                /* of the reader; if there is none, of the writer */
+    unsigned long written;       /* number of launches with a write by others since the launch before */
+    unsigned long maybe;         /* number of launches with only a possible write by others since the launch before */
+    const char *perhaps;         /* the last work that may have written it */
+    unsigned long lost;          /* number of launches that found the result of the launch before still unread */
     bg__memory_user last;        /* the last writer outside of this graph; name NULL: none was seen */
 } item;
 
@@ -30,8 +30,8 @@ struct bg__graph_inputs {
     size_t count, capacity;
     unsigned long launches;
     uint64_t order;   /* bg__history_last_order at the last launch */
-    size_t nodes;     /* that use device memory */
-    const char *node; /* the last one */
+    size_t nodes;     /* number of nodes that use device memory */
+    const char *node; /* the last such node */
     bool reported, updated;
 };
 

@@ -1,6 +1,6 @@
 /* BG_CHECK=inputs: the memory that a graph reads before it writes it, whether others write it between launches, and the
  * results that are overwritten before anything reads them. These are notes ("inputs"), since only the program knows
- * what is right. The lock of around.c protects all of it. */
+ * what is right. The lock of stream_order.c protects all of it. */
 #ifndef BG_ATTACH_GRAPH_INPUTS_H
 #define BG_ATTACH_GRAPH_INPUTS_H
 
@@ -17,8 +17,8 @@ void bg__graph_inputs_enable(bool wanted);
  * OUT_OF_MEMORY. */
 bg_status bg__graph_inputs_add_use(bg__graph_inputs **inventory, uintptr_t begin, uintptr_t end, bg__access_kind use,
                                    const char *name, bg_site site);
-/* The graph was updated. *inventory gets the launches of `before` if both have the same uses. The one that is not kept
- * is freed. */
+/* The graph was updated. If *inventory and `before` have the same uses, `before`, which has counted the launches,
+ * becomes *inventory. The inventory that is not kept is freed. */
 void bg__graph_inputs_replace(bg__graph_inputs **inventory, bg__graph_inputs *before);
 /* The graph is launched. Call it before bg__history_record_use gets the uses of this launch, with the same owner. */
 void bg__graph_inputs_record_launch(bg__graph_inputs *inventory, uint64_t owner);

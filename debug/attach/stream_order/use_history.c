@@ -23,8 +23,8 @@ typedef struct place {
     bool written; /* the device may have written it; never reset */
     recorded_use writer;
     recorded_use graph;              /* the last writer in a graph: `writer` itself, or one before it */
-    recorded_use others[OTHERS_MAX]; /* one for each stream: the last that reads, may write, or writes without an order
-                            with `writer` */
+    recorded_use others[OTHERS_MAX]; /* one for each stream: the stream's last use that reads, may write, or writes
+                                      * without an order with `writer` */
 } place;
 
 /* The first `sorted` places are in the order of their addresses. */
@@ -34,7 +34,7 @@ typedef struct table {
 } table;
 
 static struct {
-    table bytes, ranges; /* bytes: of kernels, may be very many; ranges: of copies and memsets */
+    table bytes, ranges; /* bytes: places that kernels use, possibly very many; ranges: places of copies and memsets */
     uint64_t order;
 } places;
 
@@ -164,7 +164,7 @@ static bool is_read_since_write(const place *p)
     return false;
 }
 
-/* Returns the name of another owner's access after since that may have written. */
+/* Returns the name of another owner's access that came after `since` and may have written. */
 static const char *find_possible_writer(const place *p, uint64_t owner, uint64_t since)
 {
     for (int i = 0; i < OTHERS_MAX; i++) {

@@ -1,5 +1,5 @@
 /* The last uses of the memory of graphs, and the findings on uses that nothing orders ("unordered"). The lock of
- * around.c protects all of it. */
+ * stream_order.c protects all of it. */
 #ifndef BG_ATTACH_USE_HISTORY_H
 #define BG_ATTACH_USE_HISTORY_H
 
@@ -34,7 +34,7 @@ void bg__history_record_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg
 typedef struct bg__last_write {
     bg__memory_user user; /* name NULL: none */
     uint64_t order;
-    bool is_unread;      /* no later use reads, or may read, them */
+    bool is_unread;      /* no later use reads these bytes, or may read them */
     const char *perhaps; /* a later use, of another owner, that may have written them; NULL: none */
 } bg__last_write;
 bg__last_write bg__history_last_write(uintptr_t begin, uintptr_t end, uint64_t owner, uint64_t since);

@@ -1,4 +1,5 @@
-/* Vector clocks: for each stream, the last work of every stream that its next work comes after. */
+/* Vector clocks. For each stream, its clock has the last work of every stream that comes before the stream's next
+ * work. */
 #include "vector_clocks.h"
 
 #include <stdlib.h>
@@ -47,8 +48,8 @@ static bool is_blocking(CUstream stream)
     return error != cudaSuccess || (flags & cudaStreamNonBlocking) == 0;
 }
 
-/* Whether the host may know that all work in the stream's clock is done. The slot can then be reused: a new stream in
- * it gets no order that it lacks. */
+/* Whether the host may know that all work in the stream's clock is done. Then a new stream can use the slot: the clock
+ * gives it no order that it would not have anyway. */
 static bool is_slot_reusable(int index)
 {
     for (int i = 0; i < clocks.streams; i++)
@@ -97,7 +98,8 @@ void bg__clocks_remove_stream(CUstream stream)
         }
 }
 
-/* Work in the legacy default stream comes after the work of all blocking streams, and the reverse. */
+/* Work in the legacy default stream comes after the earlier work of all blocking streams, and their later work comes
+ * after it. */
 static void join_legacy(int stream)
 {
     const bool legacy = clocks.handle[stream] == CU_STREAM_LEGACY;

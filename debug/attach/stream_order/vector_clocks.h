@@ -1,5 +1,5 @@
-/* The order of the program's work that its calls establish: streams, events, waits of the host, the legacy default
- * stream. One lock of the callers protects all of it. */
+/* The order that the program's calls give its work: streams, events, waits of the host, the legacy default stream. One
+ * lock of the callers protects all of it. */
 #ifndef BG_ATTACH_VECTOR_CLOCKS_H
 #define BG_ATTACH_VECTOR_CLOCKS_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A piece of work: number time of its stream. */
+/* A piece of work: the one with the number `time` in its stream. */
 typedef struct bg__epoch {
     int stream;
     uint64_t time; /* 0: none */

@@ -80,7 +80,8 @@ static bool is_address(const char *value)
     return true;
 }
 
-/* Does not return. Calls twice: HOSTCUDA_FAIL may make the first call fail with this error. */
+/* Does not return. The exit status is not 0 if the host device rejects the value. Makes the CUDA call twice, since
+ * HOSTCUDA_FAIL may make the first call fail with the same error. */
 static void try_variable(const char *variable, const char *value)
 {
     int devices = 0;

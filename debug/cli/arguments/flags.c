@@ -19,7 +19,8 @@ static const cli_flag *find_flag(const cli_command *command, const char *argumen
     return flag;
 }
 
-/* The variable that a flag of earlier versions set: "--host-seed" HOSTCUDA_SEED, "--dot" BG_DOT. NULL: none. */
+/* The variable that a flag of earlier versions set, such as HOSTCUDA_SEED for "--host-seed", or BG_DOT for "--dot".
+ * NULL: none. */
 static const bg__variable *find_former_variable(const char *flag, size_t length)
 {
     bool host = strncmp(flag, "--host-", 7) == 0;

@@ -1,12 +1,15 @@
-/* Nodes outside of their graphs are launched one after the other, in the order of the calls of b, which the graph
- * allows. A and B are two nodes without an order between them that cause a fault; A is first in the list. The fault
- * vanishes if B is outside; if only A is, it stays. So the search finds the shortest end of the list with which the
- * program is good: B is its first node.
+/* Finds the node B that must run outside of its graph for a fault to vanish, and the node A that B must come after or
+ * not run beside.
  *
- * Then it searches for A. If all nodes are outside, and B comes before all that it does not depend on, the program is
- * bad, whatever the GPU's timing is. It is good again if the beginning of the list up to A also comes before B: A ends
- * the shortest such beginning. If the program is not bad with B first, the fault is that both run at the same time:
- * then A ends the shortest beginning that must be outside. */
+ * Nodes outside of their graphs are launched one after the other, in the order of the calls of b, which is an order
+ * that the graph allows. A and B have no order between them, which causes the fault; A comes first in the list. The
+ * fault vanishes if B is outside. It stays if only A is outside. So the search finds the shortest end of the list with
+ * which the program is good: B is the first node of this end.
+ *
+ * Then the search finds A. If all nodes are outside, and B comes before all that it does not depend on, the program is
+ * bad, whatever the GPU's timing is. The program is good again if the beginning of the list up to A also comes before
+ * B: A is the last node of the shortest such beginning. If the program is not bad with B first, the fault is that A and
+ * B run at the same time: then A is the last node of the shortest beginning that must be outside. */
 #include "bisect_attached.h"
 
 #include <breakgraph/breakgraph.h>
@@ -134,7 +137,8 @@ typedef struct partner_search {
     cli_bisection *b;
     bool *marks;
     size_t culprit;
-    bool first; /* the beginning comes before the culprit, all outside; else both are outside, alone */
+    bool first; /* all are outside, the beginning and the culprit before the others; else only the beginning and the
+                 * other culprits are outside */
 } partner_search;
 
 /* Marks the culprit, and the nodes that the culprits before it must come after. */
@@ -217,7 +221,8 @@ static void clear_partners(const cli_bisection *b)
     }
 }
 
-/* Repeats the trials on both sides of the result: a fault that did not show by chance would blame another node. */
+/* Repeats the trials on both sides of the result: if the fault by chance did not show in one, the result is a wrong
+ * node. */
 static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 {
     partner_search s = {b, marks, culprit, .first = true};
@@ -239,8 +244,8 @@ static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
     return status;
 }
 
-/* Ends the bisect if the graph itself orders a culprit after its node: no launch changes that, so the set of nodes
- * outside has changed the order of others. */
+/* Ends the bisect if the graph itself orders a culprit after the node that was found for it. No way of launching
+ * changes this order, so the nodes outside have changed the order of other nodes. */
 static cli_status reject_ordered(cli_bisection *b)
 {
     for (size_t i = 0; i < b->found; i++) {
@@ -270,9 +275,9 @@ static void mark_culprits(const cli_bisection *b, bool *marks)
         marks[b->culprits[i]] = true;
 }
 
-/* Runs the program with the nodes that culprits must come after outside, too, as a run reports the stacks only of nodes
- * outside. Its verdict does not count: with those outside, what comes after them has no order with what comes after the
- * culprits. */
+/* Runs the program with the culprits outside, and also the nodes that they must come after, since a run reports only
+ * the stacks of nodes outside. The verdict does not count: with both outside, what comes after these nodes has no order
+ * with what comes after the culprits. */
 static cli_status collect_partner_stacks(cli_bisection *b, bool *marks)
 {
     bg_verdict verdict;

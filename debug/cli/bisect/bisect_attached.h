@@ -5,7 +5,8 @@
 #include "bisection.h"
 
 /* Runs all trials. CLI_FAILED: there are culprits. The call of a culprit gets two members if they were found: "behind",
- * the node that it must come after or not run beside, and "ordered", whether the graph has a path from there. */
+ * the node that the culprit must come after or not run beside, and "ordered", whether the graph has a path from this
+ * node to the culprit. */
 cli_status cli_attached_search(cli_bisection *b);
 
 #endif

@@ -105,7 +105,7 @@ static int call_depth(const cJSON *call)
     return depth;
 }
 
-/* The index in the list; count: it is not there. */
+/* Returns the index of the call in the list; if the list does not have it, the list's count. */
 static size_t find_listed_call(const call_list *list, const cJSON *call)
 {
     size_t i = 0;

@@ -5,8 +5,8 @@
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/exits.h"
 
-/* Lists the captured calls of all graphs that match only (NULL: all), in order of the pass, each once. The message of
- * CLI_NO_MATCH lists similar names. */
+/* Lists the captured calls of all graphs that match `only` (NULL: all calls), in order of the pass, each once. The
+ * message of CLI_NO_MATCH lists similar names. */
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls);
 
 /* Whether the last pattern of the list that matches a call's name is one without '!'. */

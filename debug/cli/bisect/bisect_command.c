@@ -179,7 +179,7 @@ static void mark_culprits(const cli_bisection *b, bool *eager)
         eager[b->culprits[k]] = true;
 }
 
-/* Calls around and inside the culprits stay captured, too. */
+/* Marks all other calls as eager, except those around and inside the culprits, which stay captured, too. */
 static void mark_others(const cli_bisection *b, bool *eager)
 {
     for (size_t i = 0; i < b->name_count; i++) {
@@ -189,9 +189,9 @@ static void mark_others(const cli_bisection *b, bool *eager)
     }
 }
 
-/* Sets the exit status, and the sentence if the culprits are not confirmed. bad_captured: of CLI_CONFIRMATIONS trials
- * with only the culprits captured, how many were bad; bad_eager: likewise with only them eager; negative: a trial
- * could not be judged. */
+/* Sets the exit status, and the sentence if the culprits are not confirmed. bad_captured: the number of bad trials
+ * among CLI_CONFIRMATIONS with only the culprits captured; bad_eager: the same with only the culprits eager. Negative:
+ * a trial could not be judged. */
 static cli_status decide_if_confirmed(cli_bisection *b, int bad_captured, int bad_eager)
 {
     enum { TIMES = CLI_CONFIRMATIONS };

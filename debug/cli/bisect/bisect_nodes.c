@@ -115,8 +115,8 @@ static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
 
 /* ---- all graphs ------------------------------------------------------------------------------------------------- */
 
-/* Whether another graph has the same name, and is larger or earlier. Patterns choose graphs by name, so only one of
- * that name, as of several processes, is searched. */
+/* Whether another graph has the same name, and is larger or earlier. Patterns choose graphs by name, and several
+ * processes may have graphs of the same name: only one of these graphs is searched. */
 static bool is_superseded(const cJSON *captured, const cJSON *report)
 {
     const cJSON *outline = get_member(report, "outline"), *other;
@@ -273,7 +273,7 @@ static bool are_all_set(const bool *outside, size_t count)
     return true;
 }
 
-/* before: is printed before each pattern. */
+/* before: text that is printed before each pattern. */
 static void print_patterns(FILE *out, const cli_bisection *b, const bool *marks, const char *before, bool names)
 {
     const cJSON *call = b->calls->child;

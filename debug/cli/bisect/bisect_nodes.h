@@ -19,12 +19,13 @@ bool cli_nodes_are_renamed(const cli_bisection *b, const cli_gathered *gathered,
 /* The value of BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: a node is given
  * by its name, if that is a pattern of it alone. */
 char *cli_nodes_patterns(const cli_bisection *b, const bool *outside, bool names);
-/* The same for all nodes; these are launched before all that they do not depend on. */
+/* The value for all nodes outside; the nodes in `first` are launched before all that they do not depend on. The caller
+ * frees it. NULL: out of host memory. names: as above, for the nodes in `first`. */
 char *cli_nodes_patterns_first(const cli_bisection *b, const bool *first, bool names);
 /* Whether the graph has a path from one call of b to a later one. */
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to);
-/* Whether a node of that graph, after the first call up to the other one, may begin before a node that it waits for has
- * ended (a programmatic dependency). */
+/* Whether a node of the graph of these calls, after `from` and up to `to`, may begin before a node that it waits for
+ * has ended (a programmatic dependency). */
 bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct cli_bisection {
     char *place, *base; /* base: the program's own BG_EAGER_OPS or BG_COMPILE_OPS, without "@" */
 
     cJSON *root;           /* the contents of the state file */
-    cJSON *calls, *trials; /* members of root: candidates, {name, op, file, line}; verdicts */
+    cJSON *calls, *trials; /* members of root. calls: the candidates, {name, op, file, line}; trials: the verdicts */
     const char **names;    /* of calls */
     size_t name_count;
     size_t replayed; /* trials in the state file when the command began */
@@ -31,7 +31,7 @@ typedef struct cli_bisection {
 
     size_t *culprits, found;
     bool confirmed;     /* in each trial: bad with only the culprits captured, good with only them eager */
-    bool order;         /* good if the work of a replay runs in series: a fault of order */
+    bool order;         /* the program is good if the work of a replay runs in series: the fault is a missing order */
     bool runner;        /* the program has a runner */
     bool without_graph; /* bad without a graph, too */
     bool searched;      /* the search and the confirmation have ended */

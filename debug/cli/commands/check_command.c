@@ -19,9 +19,10 @@
 #include "debug/cli/ranks/cli_job.h"
 #include "debug/cli/recapture/recapture_command.h"
 
-/* All checks, in the order of their starts. start: graph and replay only read, and share one start of the program. The
- * others run the pass on the host, or replay, additional times: they share another start, so that the first two see the
- * program unchanged. attached: the start with --attach. NEVER: there is no such check. */
+/* All checks, in the order of their starts. start: index of the start of the program that runs the check. `graph` and
+ * `replay` only read, and share one start. The other checks run the pass on the host, or replay, additional times. They
+ * share another start, so that the first two checks see the program unchanged. attached: index of the start with
+ * --attach. NEVER: there is no such check. */
 enum { NEVER = -1 };
 static const struct {
     const char *kind;
@@ -41,10 +42,10 @@ typedef struct checks {
     int starts; /* how many have ended */
     bool attached;
     bool fatal;       /* --fatal */
-    bool failed;      /* a start ended with another status than 0, without a finding; other checks may have one */
-    bool told;        /* the message on another status than 0 was printed */
-    bool crashed;     /* a start that had captured crashed; other checks may say why */
-    bool kept;        /* all has the reports of a start */
+    bool failed;      /* a start without a finding had an exit status other than 0; other checks may have a finding */
+    bool told;        /* the message on an exit status other than 0 was printed */
+    bool crashed;     /* the program crashed in a start after it had captured; other checks may say why */
+    bool kept;        /* `all` has the reports of a start */
     bool hung;        /* the last start hung, after a capture */
     cli_gathered all; /* reports of all starts */
     cli_recapture recapture;
@@ -123,7 +124,7 @@ static void join_kinds(const checks *c, int first, int last, char text[JOINED])
             used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
-/* Whether the tools have ended the program, because of --fatal; a crash of its own is none. */
+/* Whether the tools have ended the program because of --fatal. A crash of the program itself does not count. */
 static bool is_fatal_end(const checks *c, const cli_gathered *gathered, const cli_end *end)
 {
     int signal;
@@ -151,7 +152,7 @@ static void merge_reports(checks *c, cli_gathered *gathered, int start)
     c->all.runner |= gathered->runner;
     while (cJSON_GetArraySize(gathered->reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
-        if (c->kept) /* each start makes the same graphs: those of the first one are listed */
+        if (c->kept) /* each start makes the same graphs, so only those of the first start are listed */
             cJSON_DeleteItemFromObjectCaseSensitive(report, "graphs");
         remove_known_findings(c, report, start);
         cJSON_AddItemToArray(c->all.reports, report);
@@ -166,7 +167,8 @@ static bool follows_launches(const checks *c, const char *kinds)
            (strcmp(kinds, "orders") != 0 && strcmp(kinds, "poison") != 0 && strcmp(kinds, "padding") != 0);
 }
 
-/* A program that a check has stopped did not fail by itself: a finding says why; a note does not. */
+/* Runs one start. A check may have stopped the program: then the program did not fail by itself, and a finding says why
+ * it ended. Notes do not say this. */
 static cli_status run_start(checks *c, const cli_observation *plan, int start)
 {
     char kinds[JOINED];

@@ -109,7 +109,7 @@ static cli_status add_coverage(bg_report **all, const cli_gathered *gathered)
     return status;
 }
 
-/* Adds reports of tools first: the first report names the whole, and one with findings should. */
+/* Adds reports of tools first: the first report gives the whole its name, and should be one with findings. */
 static cli_status add_directory(bg_report **all, const char *directory)
 {
     cli_gathered gathered;
@@ -121,7 +121,7 @@ static cli_status add_directory(bg_report **all, const char *directory)
         if (status == CLI_OK)
             status = cli_for_each_file(directory, is_graph_report, add_report_file, all);
     }
-    if (status == CLI_OK) /* each rank has its own, and they are not merged */
+    if (status == CLI_OK) /* each rank has its own reports of runners, which are not merged */
         status = cli_for_each_file(directory, is_runner_report, add_report_file, all);
     if (status == CLI_OK && *all != NULL)
         status = add_coverage(all, &gathered);
@@ -286,7 +286,7 @@ static cli_status add_shadow_findings(const cli_observation *o, const char *repo
     return status == CLI_OK ? added : status;
 }
 
-/* Starts the program twice with --trace: a replay that is compared takes longer. */
+/* With --trace, starts the program twice, since a replay that is compared takes longer. */
 static cli_status observe_with_shadow(const cli_arguments *arguments, const char *place, bg_report **all)
 {
     const char *timeline = cli_given_value(arguments, "--trace");

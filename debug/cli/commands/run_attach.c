@@ -1,5 +1,5 @@
-/* breakgraph run --attach: programs that do not use the library, with a tool that looks at their launches, or splits
- * them. */
+/* breakgraph run --attach: sets the variables with which a program that does not use the library runs with a tool. The
+ * tool looks at the program's launches, or splits its graphs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static cli_status check_lists(const cli_arguments *arguments, const char *flag)
     return CLI_OK;
 }
 
-/* Makes the path of "@FILE" absolute: the program may change its directory before it begins to use CUDA. Owns list. */
+/* Makes the path of "@FILE" absolute: the program may change its directory before it begins to use CUDA. Takes
+ * ownership of `list`. */
 static char *make_path_absolute(char *list)
 {
     char *path = list != NULL && list[0] == '@' ? realpath(list + 1, NULL) : NULL, *whole = NULL;

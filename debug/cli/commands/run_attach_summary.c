@@ -83,7 +83,8 @@ static cli_status print_rows(const cli_gathered *gathered, int (*print)(const cJ
     return count > 0 ? CLI_OK : cli_print_message(CLI_UNJUDGED, "%s", nothing);
 }
 
-/* Both runs that are compared use the graph's values and addresses, so a frozen one does not show. */
+/* Both runs that are compared use the graph's values and addresses, so the comparison does not show a frozen value or
+ * address. */
 static cli_status print_shadow(const cli_gathered *gathered)
 {
     static const char *const kinds[] = {"shadow"};

@@ -1,5 +1,5 @@
-/* breakgraph run: becomes a program, with the library's environment set; or stays as its parent, for the end of tools,
- * several seeds or several ranks. */
+/* breakgraph run: sets the library's environment, and becomes the program (exec). It stays as the program's parent if
+ * there are several seeds or ranks, or if it prints at the end what tools covered. */
 #include "commands.h"
 
 #include <breakgraph/breakgraph.h>

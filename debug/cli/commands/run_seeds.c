@@ -24,7 +24,7 @@ typedef struct seed_result {
     uint64_t output;    /* a digest */
     char line[160];     /* "line 3: TEXT", the first that differs from seed 0; "": none does */
     char findings[160]; /* "race fused_add#0, ..."; "": none */
-    int first, count;   /* of a group: its first seed, how many have that result */
+    int first, count;   /* of a group: its first seed, and how many seeds have this result */
 } seed_result;
 
 typedef struct seed_runs {
@@ -234,8 +234,8 @@ static void print_table(const seed_runs *s)
     }
 }
 
-/* The group that is called bad: the first with another exit status than 0; else, of several, the second, which differs
- * from the order of issue. */
+/* Returns the group that is called bad: the first group with an exit status other than 0. If there is none, but there
+ * are several groups: the second group, whose result differs from that of the order of issue. */
 static int find_bad_group(const seed_runs *s)
 {
     for (int g = 0; g < s->group_count; g++)

@@ -184,9 +184,10 @@ static int count_unexplained(const cli_gathered *g)
     return count;
 }
 
-/* Chooses the next command. After a race, whose finding names the missing wait: one that looks for further races. If
- * only outputs differ: one that compares the calls. If a call differs, or something outside of calls: `check`, which
- * finds the cause, and also looks at work outside ops. Other findings need none, since they say what to do. */
+/* Chooses the next command. The finding of a race names the missing wait, so the next command looks for further races.
+ * If only outputs differ: a command that compares the calls. If a call differs, or something outside of calls: `check`,
+ * which finds the cause, and also looks at work outside ops. Other findings say what to do, and need no next
+ * command. */
 static void print_next_of_findings(const summary *t)
 {
     const cli_gathered *g = t->gathered;

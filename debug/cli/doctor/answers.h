@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* WORKS; MISSING: does not work, and few programs need it; BROKEN: breakgraph or the program needs it; TOLD: a fact. */
+/* WORKS: it works. MISSING: it does not work, and few programs need it. BROKEN: it does not work, and breakgraph or the
+ * program needs it. FACT: a fact. */
 typedef enum cli_health { CLI_WORKS, CLI_MISSING, CLI_BROKEN, CLI_FACT } cli_health;
 
 /* Call it before the first answer. json: all answers are printed at the end, as JSON; else each is printed at once. */

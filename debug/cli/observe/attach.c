@@ -14,7 +14,7 @@
 #include "debug/cli/process/gpu.h"
 #include "preloadable.h"
 
-/* Where the libraries are, from the command's folder: where it was built, or installed. */
+/* Folders that have the libraries, relative to the command's folder, in a build and in an installation. */
 #define SHIM "libbreakgraph_attach.so"
 #ifdef __aarch64__
 #define MULTIARCH "../lib/aarch64-linux-gnu" /* Debian's */

@@ -1,4 +1,4 @@
-/* The coverage of the checks, as programs report it: what they checked, and what not and why. */
+/* The coverage of the checks, as programs report it: what the checks looked at, what they left out, and why. */
 #ifndef BG_CLI_COVERAGE_H
 #define BG_CLI_COVERAGE_H
 
@@ -7,9 +7,10 @@
 
 #include "gathered.h"
 
-/* Adds the coverage of a process, the member "process" of its report, or of another start. NULL: adds nothing. */
+/* Adds the coverage of a process, which is the member "process" of its report, or the coverage of another start.
+ * `looked` NULL adds nothing. */
 void cli_coverage_add(cli_gathered *gathered, const cJSON *looked);
-/* Adds the graphs that --attach lists, and their launches, each of which the check replay has compared. */
+/* Adds the graphs that --attach lists, and their launches. The check `replay` has compared each of these launches. */
 void cli_coverage_add_listed(cli_gathered *gathered);
 /* Whether any check has covered anything. */
 bool cli_coverage_any(const cli_gathered *gathered);

@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-/* Whether the tools end the program by abort() at a fault, wherever it is. */
+/* Whether BG_ATTACH_FATAL is set: the tools then end the program by abort() at the first fault that a check finds. */
 static bool is_fatal_set(const cli_observation *o)
 {
     for (size_t i = 0; o->set != NULL && o->set[i] != NULL; i += 2)

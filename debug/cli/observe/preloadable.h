@@ -1,4 +1,4 @@
-/* Whether the shim can be preloaded into a program, from its file. */
+/* Finds out from a program's file whether the shim can be preloaded into the program. */
 #ifndef BG_CLI_PRELOADABLE_H
 #define BG_CLI_PRELOADABLE_H
 

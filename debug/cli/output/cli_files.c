@@ -33,7 +33,7 @@ static void record_directory(const char *name)
                                        created_directories.capacity, "temporary directories") == BG_OK)
         created_directories.list[created_directories.count++] = copy;
     else
-        free(copy); /* it stays where the command is killed */
+        free(copy); /* the directory stays if the command is killed */
 }
 
 static void forget_directory(const char *name)

@@ -183,7 +183,7 @@ void cli_source_finish(cli_source *source)
         source->finishing = true;
         source->left = room > 0 ? (size_t)room : 0;
     }
-    /* A process that still writes must not keep the source open: left limits what is read. */
+    /* A process that still writes must not keep the source open: `left` limits how many bytes are read. */
     while (source->left > 0 && cli_source_ready(source) && read_source(source, &ended))
         ;
     if (cli_source_ready(source))

@@ -9,11 +9,12 @@
 
 static const double grace_seconds = 2; /* seconds between SIGTERM and SIGKILL */
 
-/* Waits until the child has ended (returns SIGCHLD), a signal comes (returns its number), or seconds are over (returns
- * 0). Sets *end if the child has ended, even if a signal came first: so the result does not depend on when this looks.
- * passes: forwards signals to the program instead, except a terminal's, which the program gets itself as a member of
- * the command's process group. A signal that kill(2) sends to that group reaches the program twice: the command cannot
- * tell it from one that is sent to the command alone. */
+/* Waits until the child has ended (returns SIGCHLD), a signal comes (returns its number), or `seconds` are over
+ * (returns 0). Sets *end if the child has ended, even if a signal came first, so the result does not depend on when
+ * this looks. passes: a signal does not end the wait, but is forwarded to the program. A terminal's signal is not
+ * forwarded, since the program gets it itself as a member of the command's process group. A signal that kill(2) sends
+ * to that group reaches the program twice: the command cannot tell it from a signal that is sent to the command
+ * alone. */
 static int wait_for_end_or_signal(const cli_supervisor *keeper, double seconds, bool passes, cli_end *end)
 {
     bool terminal;

@@ -55,7 +55,7 @@ static void add_spared(void *user, pid_t pid)
 
 void cli_orphans_adopt(void)
 {
-    static pid_t adopter; /* another process after a fork, which inherits no children */
+    static pid_t adopter; /* the last caller's process: a forked child is another one, and inherits no children */
     if (adopter != getpid()) {
         spared_count = 0;
         (void)for_each_child(add_spared, NULL);

@@ -1,5 +1,5 @@
-/* Handlers write to a pipe: a signal may reach a thread that a library has started, where it must neither get lost, as
- * with signalfd, nor end the command. */
+/* Queues signals in a pipe that their handlers write to. A signal may reach a thread that a library has started. There
+ * it must neither get lost, as with signalfd, nor end the command. */
 #include "signals.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Queues the signals of the command, and starts processes that this does not affect. */
+/* Queues the signals of the command, and starts processes whose own signals are not queued. */
 #ifndef BG_CLI_SIGNALS_H
 #define BG_CLI_SIGNALS_H
 
@@ -26,8 +26,8 @@ void cli_signals_enqueue(int signal);
 
 /* Like fork; in the child every signal is blocked until it calls cli_signals_restore. */
 pid_t cli_signals_fork(void);
-/* In such a child: sends its pending signals to pid (0: to none), its own child, in which every signal is blocked, and
- * no longer keeps them pending itself. A process in which a signal is pending already does not get it twice. */
+/* In such a child: takes its pending signals, and sends them to the process `pid`, its own child, in which every signal
+ * is blocked (0: sends them to nobody). If a signal is pending in `pid` already, `pid` does not get it twice. */
 void cli_signals_forward_pending(pid_t pid);
 /* In such a child, which reports signals to its parent: moves the pipe to this descriptor, so that the child may close
  * all others. */

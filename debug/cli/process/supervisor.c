@@ -90,8 +90,9 @@ static void exec_child(const cli_child *child, pid_t keeper, const int begin[2],
 
 /* ---- in the keeper ---- */
 
-/* Moves the keeper into a process group of its own: no signal of a terminal reaches it, nor one for the command's
- * group. The command has got the signals that came before; the program gets them here, unless it is apart. */
+/* Moves the keeper into a process group of its own, so that it gets no signal of a terminal, and none for the command's
+ * group. The command has also got the signals that came before. This passes them on to the program, unless the program
+ * is `apart`. */
 static void leave_group(pid_t program, bool apart)
 {
     (void)setpgid(0, 0);
@@ -203,7 +204,7 @@ static void run_supervisor(const cli_child *child, int held, int reports)
     if (child->apart)
         (void)kill(-program, SIGKILL);
     cli_orphans_kill(send_survivor, NULL);
-    if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and cannot remove them itself */
+    if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and cannot remove its directories itself */
         cli_temporary_directories_remove();
     _exit(0);
 }

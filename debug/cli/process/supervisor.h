@@ -24,7 +24,7 @@ typedef enum cli_end_reason { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED
 
 typedef struct cli_end {
     cli_end_reason how;
-    int code; /* exit status, signal, none, none, errno: in the order of cli_end_reason */
+    int code; /* by `how`, in the order of cli_end_reason: exit status, signal, none, none, errno */
     double seconds;
     int rank; /* the rank that ended, if several were started */
 } cli_end;
@@ -43,8 +43,8 @@ bool cli_supervisor_poll_end(const cli_supervisor *keeper, cli_end *end);
 /* Tells the keeper to kill the program, its process group (if it was started `apart`), and all processes that it has
  * left running. */
 void cli_supervisor_kill_all(cli_supervisor *keeper);
-/* Waits until the keeper has done that, and prints which processes still run. false: the keeper itself was killed, and
- * its children may be the command's now. */
+/* Waits until the keeper has killed them, and prints which processes still run. false: the keeper itself was killed,
+ * and its children may be the command's now. */
 bool cli_supervisor_wait(cli_supervisor *keeper, const char *program);
 
 #endif

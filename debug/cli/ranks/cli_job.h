@@ -28,8 +28,8 @@ void cli_job_destroy(cli_job *job);
 /* Sets the variables of one rank in this process's environment. Returns an errno. */
 int cli_job_set_environment(const cli_job *job, int rank);
 
-/* The file of one rank, as ranks would overwrite one another's: "trace.rank-1.json" for "trace.json". The caller frees
- * it. NULL: out of host memory. */
+/* The file of one rank, since ranks would overwrite a common file: "trace.rank-1.json" for "trace.json". The caller
+ * frees it. NULL: out of host memory. */
 char *cli_job_rank_path(const char *path, int rank);
 /* "DIR/rank-N.ENDING", which the caller frees. NULL: out of host memory. */
 char *cli_rank_output_path(const char *directory, int rank, const char *ending);

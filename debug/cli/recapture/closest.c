@@ -52,9 +52,9 @@ typedef struct graph_context {
     bool threads;
 } graph_context;
 
-/* Hashes the memory of an address and the offset in it ("@8:3+16" in text), which two runs have in common, unlike the
- * address. A block of an allocator may lie anywhere, and is not hashed. Memory of the graph's own thread is hashed
- * without its number, which depends on what the thread did before. */
+/* Hashes the memory that an address is in, and the offset there ("@8:3+16" in text). Two runs have these in common, but
+ * not the address. A block of an allocator may lie anywhere, and is not hashed. If several threads make such graphs,
+ * memory of the graph's own thread is hashed without its number, which depends on what the thread did before. */
 static uint64_t hash_owner(const graph_context *g, unsigned long long owner, unsigned long long offset)
 {
     const cJSON *row = owner < g->process->owner_count ? g->process->owners[owner] : NULL;

@@ -7,14 +7,15 @@
 /* A hash of a node's operation without its values: equal in two runs if the operation is the same. */
 uint64_t cli_node_operation_hash(const cJSON *node);
 
-/* A hash of the place in the program that made the graph, and of its name: equal in two runs if both are. */
+/* A hash of the graph's name and of the place in the program that made the graph. Graphs of two runs with the same name
+ * and place have the same hash. */
 uint64_t cli_graph_place_hash(const cli_run_graph *g);
 /* The thread that made the graph or memory of this row; -1: unknown. */
 long cli_row_thread(const cJSON *row);
-/* Whether the thread that made the memory (the row of an owner) also made the graph, or other memory, of this row. */
+/* Whether one thread made the memory of the row `owner` and also the graph, or other memory, of the row `graph`. */
 bool cli_is_own_memory(const cJSON *graph, const cJSON *owner);
-/* The length of the prefix of its id that is the same for all memory that a place in the program makes, in whatever
- * thread; 0: there is none. */
+/* Returns the length of the prefix of the owner's id that is the same for all memory that one place in the program
+ * makes, whichever thread makes it; 0: there is no such prefix. */
 size_t cli_maker_prefix_bytes(const cJSON *owner);
 /* The hashes of all values of a graph or process, sorted, to count those that two have in common. Starts zeroed. */
 typedef struct cli_value_hashes {

@@ -130,7 +130,8 @@ static bool add_to_group(pair_comparison *c, const char *group)
 }
 
 /* Whether the difference is no more than a note. Padding differs in each run, and threads may make events in another
- * order; a difference that comes only with another input is a value. chance: equal runs differ in it, too. */
+ * order, so equal runs may differ in these. A difference that comes only with another input is a changed value. chance:
+ * equal runs differ in it, too. */
 static bool is_note(const cli_value_difference *d, bool chance)
 {
     return d->sure == 0 || ((d->sure == 1 || d->event) && chance);
@@ -260,7 +261,8 @@ static void report_edges(pair_comparison *c, const char *what, const char *how)
     c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning", NULL, FLOW_ADVICE, message);
 }
 
-/* The index of the first node with another operation; the count of both: there is none. */
+/* Returns the index of the first node with another operation. If there is none, returns the number of nodes of the
+ * graph that has fewer. */
 static size_t find_first_difference(const cli_run_graph *g, const cli_run_graph *h)
 {
     size_t i = 0;

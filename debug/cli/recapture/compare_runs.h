@@ -19,7 +19,7 @@ typedef struct cli_run_comparison {
     const cli_difference_keys *unvaried_keys; /* differences between equal runs; NULL: not known */
     cli_difference_keys *keys;                /* gets the keys of all differences; NULL: not needed */
     cJSON *reports;                           /* gets a report for each pair that differs, with its "rank" */
-    cJSON *not_compared;                      /* gets a row of "not_checked" (coverage.h) for each other graph */
+    cJSON *not_compared;                      /* gets a row of "not_checked" (cli_coverage.h) for each other graph */
     size_t graphs, nodes, values, updated, differences; /* updated: nodes, which are not compared */
 } cli_run_comparison;
 

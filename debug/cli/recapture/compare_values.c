@@ -262,15 +262,15 @@ static bool are_short(const unsigned char *a, const unsigned char *b)
     return text_length(a, sizeof(double)) <= SHORT && text_length(b, sizeof(double)) <= SHORT;
 }
 
-/* For eight bytes with equal upper halves that are not only a sign: whether they are one number, not two of which the
- * first one differs. */
+/* a and b have eight bytes each, with equal upper halves that are not only a sign. Returns whether each is one number,
+ * and not two numbers of which only the first differs. */
 static bool is_one_number(const unsigned char *a, const unsigned char *b, bool alone)
 {
     return (are_integers(a, b) || are_short(a, b)) && (alone || !are_plausible(a, b, sizeof(int)));
 }
 
-/* Whether both are upper halves of addresses, which padding often has from the stack: then only the lower half is a
- * value. They differ from start to start, but little from those of this process. */
+/* Whether both are upper halves of addresses. Padding often has such halves, left from the stack: then only the lower
+ * half is a value. Such halves differ from start to start, but little from those of this process. */
 static bool are_halves_of_addresses(uint64_t a, uint64_t b)
 {
     static const char data;
@@ -287,7 +287,7 @@ static bool are_halves_of_addresses(uint64_t a, uint64_t b)
 }
 
 /* Eight bytes are one number, or two of four bytes, of which one may be padding: an argument of PyTorch's kernels is a
- * struct with an empty one in front of a float. */
+ * struct with an empty struct in front of a float. */
 static void compare_eight(const value_comparison *c, size_t at, const unsigned char *a, const unsigned char *b)
 {
     enum { HALF = 4 };
@@ -310,7 +310,7 @@ static void compare_eight(const value_comparison *c, size_t at, const unsigned c
         report_number(c, at, 2 * HALF, a, b, alone ? 2 : certainty(a, b, 2 * HALF));
 }
 
-/* Whether it may be an empty struct: a parameter of one byte that is never set. A number may look the same. */
+/* Whether the value may be an empty struct: a parameter of one byte that is never set. A number may look the same. */
 static bool may_be_unset_byte(const value_comparison *c, const unsigned char *a, const unsigned char *b)
 {
     return c->values[0]->bytes == 1 && (a[0] > 1 || b[0] > 1);

@@ -6,8 +6,8 @@
 
 enum { CLI_VALUE_WHAT = 96, CLI_VALUE_SIDE = 480 };
 
-/* sure: 2, the value differs; 1: it seems to differ, but may be padding of a struct, which has any bytes; 0: it seems
- * not to, or the difference comes from where an allocator has put a block, or from threads. */
+/* sure: 2: the value differs. 1: it seems to differ, but the bytes may be padding of a struct, which can be anything.
+ * 0: it seems not to differ, or the difference comes from where an allocator has put a block, or from threads. */
 typedef struct cli_value_difference {
     bool pointer, event; /* neither: it is a number */
     bool threads;        /* several threads made such memory, and it is not certain which is which */

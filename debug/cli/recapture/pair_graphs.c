@@ -67,7 +67,7 @@ static bool is_same_shape(const cli_run_values *a, const cli_run_graph *g, const
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
 
-/* Counts the graphs of run without a pair that are the same as g of run a. */
+/* Counts the graphs of `run` that have no pair and are the same as the graph g of the run `a`. */
 static size_t count_unpaired(const cli_run_values *a, const cli_run_graph *g, const cli_run_values *run,
                              is_same_graph *is_same)
 {
@@ -172,7 +172,7 @@ static void pair_threads(cli_run_values *a, cli_run_values *b)
             pair_place(a, b, a->graphs[i].place);
 }
 
-/* Finds threads that do other work in the other run, as a worker does that takes the next task of a queue. */
+/* Marks graphs whose thread does other work in the other run, such as a worker that takes the next task of a queue. */
 static void mark_mixed(cli_run_values *a, const cli_run_values *b)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -185,8 +185,8 @@ static void mark_mixed(cli_run_values *a, const cli_run_values *b)
         }
 }
 
-/* The last step pairs graphs that other places made, as where the program decides which function captures; but only if
- * one graph of the process is left in both runs. */
+/* The last step pairs graphs of different places, since a program may decide which function captures. It pairs only if
+ * one graph of the process is left in each run. */
 void cli_run_pair_graphs(cli_run_values *a, cli_run_values *b)
 {
     hash_graphs(a);

@@ -204,8 +204,8 @@ done:
     return status;
 }
 
-/* Replaces the reports by those of the comparison, with a finding of all ranks once. Other reports, such as the list of
- * graphs, are of one run only. */
+/* Replaces the reports by those of the comparison, in which a finding of all ranks is kept once. Other reports, such as
+ * the list of graphs, are of one run only. */
 static void replace_reports(cJSON *reports, cli_gathered *gathered)
 {
     cli_gathered own = {.ranks = gathered->ranks, .reports = cJSON_CreateArray()};
@@ -257,7 +257,7 @@ static void record_coverage(cli_run_comparison *c, bool cut, cli_gathered *gathe
     cJSON_Delete(looked);
 }
 
-/* gathered: of the second run. */
+/* gathered: the reports of the second run. */
 static cli_status compare_runs(cli_recapture *r, const cli_observation *plan, cli_run_values runs[2],
                                cli_gathered *gathered)
 {

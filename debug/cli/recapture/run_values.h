@@ -1,5 +1,5 @@
-/* The values in the graphs of one run of a program: from the files values-*.jsonl, which
- * debug/attach/checks/graph_values.h describes. */
+/* The values in the graphs of one run of a program. They come from the files values-*.jsonl, which
+ * debug/attach/checks/graph_values.c describes. */
 #ifndef BG_CLI_RUN_VALUES_H
 #define BG_CLI_RUN_VALUES_H
 

@@ -72,8 +72,8 @@ static int smallest_size_for(int tokens, int query_len)
     return (tokens - 1) / query_len * query_len + 1;
 }
 
-/* Lists all sizes that a best schedule can have: for each batch the smallest size whose bucket holds it. A size between
- * two of these holds no more batches than the lower one, and pads them more. */
+/* Lists all sizes that a best schedule can have. For each batch this is the smallest size whose bucket holds the batch.
+ * A size between two of these sizes holds no more batches than the lower size, and pads them more. */
 static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choices)
 {
     size_t count = 0, distinct = 0, step;

@@ -14,7 +14,7 @@ typedef struct bg__size_count {
 
 /* Batches that share buckets. */
 typedef struct bg__size_family {
-    int query_len;        /* tokens of a request, of which a bucket holds whole ones; 1 for mixed batches */
+    int query_len;        /* tokens of a request; a bucket holds only whole requests; 1 for mixed batches */
     bg__size_count *list; /* by tokens, ascending; only sizes that its largest bucket can hold */
     size_t count, capacity;
 } bg__size_family;
@@ -25,7 +25,8 @@ typedef struct bg__size_mix {
     size_t count, capacity;
     int max_tokens;
     double max_padding; /* as in the runner's configuration */
-    bool has_mixed;     /* mixed batches have buckets, also for decode batches that their own pad too much */
+    bool has_mixed;     /* mixed batches have buckets; these also run decode batches that their own buckets pad too
+                         * much */
 } bg__size_mix;
 
 /* Rounds a size of the schedule to the bucket for query_len, as the runner does. */

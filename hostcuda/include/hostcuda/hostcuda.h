@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* Sets the seed of the order in which queued work runs, as HOSTCUDA_SEED does. Seed 0 is the order of issue. Call it
- * while no work is queued: the same calls after it then run in the same order each time. Graphs instantiated under seed
- * 0 keep the order of issue. */
+/* Sets the seed of the order in which queued work runs, as HOSTCUDA_SEED does. Seed 0 is the order of issue. Call this
+ * function while no work is queued: work of later calls then runs in an order that depends only on the seed and these
+ * calls. Graphs instantiated under seed 0 keep the order of issue. */
 void hostcuda_seed(unsigned long long seed);
 
 /* Makes calls fail, as HOSTCUDA_FAIL does; calls are counted from here on. `faults` is a list separated by commas. It
@@ -31,11 +31,11 @@ void hostcuda_seed(unsigned long long seed);
  * malformed HOSTCUDA_FAIL prints the reason, too, and makes every call fail. */
 int hostcuda_fail(const char *faults);
 
-/* Marks the calling thread's following calls as those of a tool between the program and CUDA (1), or of the program
- * again (0). Calls nest. A tool's errors do not change the program's last error, and the program's do not change the
- * tool's. A tool's calls are not recorded and do not run queued work early. Returns 1 if the program's current runtime
- * call is going to fail with an injected fault: the tool must then pass the call on to CUDA and not answer it itself.
- * Returns 0 otherwise. */
+/* With 1, marks the calling thread's following calls as calls of a tool between the program and CUDA; with 0, as calls
+ * of the program again. Calls of this function nest. A tool's errors do not change the program's last error, and the
+ * program's errors do not change the tool's. A tool's calls are not recorded and do not run queued work early. Returns
+ * 1 if the program's current runtime call is going to fail with an injected fault: the tool must then pass the call on
+ * to CUDA and not answer the call itself. Returns 0 otherwise. */
 int hostcuda_tool(int on);
 
 /* Returns the number of faults that have been injected. */
@@ -51,7 +51,7 @@ const char *hostcuda_call(size_t index);
 /* Returns the number of recorded calls of this name, or of all calls if name is NULL. */
 size_t hostcuda_calls(const char *name);
 
-/* The program's live handles and allocations; blocks includes allocations of graphs' memory nodes. */
+/* The program's live handles and allocations. `blocks` includes allocations of graphs' memory nodes. */
 struct hostcuda_live {
     size_t blocks, streams, events, graphs, execs;
 };

@@ -1,4 +1,4 @@
-/* Functions of the host device that kernels compiled with kernel_shim.h call. For C and C++. */
+/* Functions of the host device for kernels: kernels that are compiled with kernel_shim.h call them. For C and C++. */
 #ifndef HOSTCUDA_KERNEL_ABI_H
 #define HOSTCUDA_KERNEL_ABI_H
 
@@ -14,21 +14,21 @@ extern "C" {
 struct hostcuda_kernel_type {
     void (*invoke)(const void *function, void **arguments);
     size_t count;
-    const size_t *offsets; /* the parameters' offsets in a GPU's parameter buffer, in bytes; count elements */
-    const size_t *sizes;   /* the parameters' sizes in bytes; count elements */
+    const size_t *offsets; /* the parameters' offsets in a GPU's parameter buffer, in bytes; `count` elements */
+    const size_t *sizes;   /* the parameters' sizes in bytes; `count` elements */
 };
 
 /* CUDA's built-in variables of the current thread. */
 extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 /* Registers a kernel and its type. `type` must stay valid until the program's last launch. A second registration of a
- * function has no effect, unless the first type was read from the function's name: it is then replaced. */
+ * function only replaces a type that was read from the function's name; otherwise it has no effect. */
 void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type);
 
 /* Returns the address of the block's dynamic shared memory. */
 void *hostcuda_dynamic_shared(void);
 
-/* Waits until all threads of the block that have not exited have called it. Returns the number of threads whose
+/* Waits until each thread of the block has called this function or has exited. Returns the number of threads whose
  * predicate is not 0. */
 int hostcuda_barrier(int predicate);
 

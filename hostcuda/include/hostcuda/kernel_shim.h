@@ -1,6 +1,6 @@
-/* The parts of CUDA C++ that the toolkit's headers leave to nvcc, in C++. hostcuda-cc and the makefiles include this
- * header (-include) at the start of every .cu file that a C++ compiler compiles for the host device. A program that
- * uses a part which is missing here does not compile. */
+/* Implements, in C++, the parts of CUDA C++ that the toolkit's headers leave to nvcc. hostcuda-cc and the makefiles
+ * include this header (-include) at the start of every .cu file that a C++ compiler compiles for the host device. A
+ * program that uses a part which is missing here does not compile. */
 #ifndef HOSTCUDA_KERNEL_SHIM_H
 #define HOSTCUDA_KERNEL_SHIM_H
 
@@ -11,15 +11,16 @@
 /* The toolkit defines these words only if they are not defined yet. One OS thread runs a whole block, so a thread_local
  * variable is shared by the block. */
 #if !defined(__HOSTCUDA_CC__) && (__GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11))
-/* The compiler lists functions with this attribute, by which the host device recognizes a kernel's address. noinline: a
- * launch has a stack frame of its own. */
+/* The compiler makes a list of the functions with this attribute. The host device recognizes a kernel's address by this
+ * list. noinline: a launch has a stack frame of its own. */
 #define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0), noinline))
 #else
 #define HOSTCUDA_KERNEL __attribute__((noinline))
 #endif
 #ifdef __HOSTCUDA_CC__
-/* Words for hostcuda-cc, which replaces them before the compiler runs. Each kernel registers itself. gcc's list is not
- * used, since it keeps gold and lld from linking two files that instantiate the same kernel template. */
+/* Words for hostcuda-cc, which replaces them before the compiler runs. Each kernel registers itself. The compiler's
+ * list of kernels is not used here, since gcc's list keeps gold and lld from linking two files that instantiate the
+ * same kernel template. */
 #define __global__  __hostcuda_global__ HOSTCUDA_KERNEL
 #define __device__  __hostcuda_device__
 #define __host__    __hostcuda_host__
@@ -317,7 +318,8 @@ cudaError_t launch(const cudaLaunchConfig_t *config, void (*kernel)(Parameters..
     return ::cudaLaunchKernelEx(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-/* A pointer without a type is already registered, or the call fails. */
+/* The type of a kernel that is passed as a void pointer is not known here: the kernel is already registered, or the
+ * call fails. */
 inline const void *known(const void *kernel)
 {
     return kernel;

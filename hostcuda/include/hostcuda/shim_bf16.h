@@ -6,7 +6,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* The product of two such numbers is exact in double, so the result is almost always rounded only once. */
+/* The product of two bf16 or two fp16 numbers is exact in double, so the result is almost always rounded only once. */
 inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c)
 {
     double product = static_cast<double>(__bfloat162float(a)) * static_cast<double>(__bfloat162float(b));
@@ -118,7 +118,7 @@ HOSTCUDA_HALF_ROUND(unsigned long long, ull)
 
 namespace hostcuda
 {
-/* Types that a shuffle may move. Other compilers do not treat the toolkit's classes as plain bytes. */
+/* Types that a shuffle may move. Compilers other than nvcc do not treat the toolkit's classes as plain bytes. */
 template <class T>
 struct moves_as_bytes : std::is_trivially_copyable<T> {
 };

@@ -31,7 +31,7 @@ inline int lane_of(unsigned mask, unsigned rank)
         mask &= mask - 1;
     return __builtin_ctz(mask);
 }
-/* Returns the mask of the `size` lanes around the calling thread, aligned to `size`, a power of two. */
+/* Returns the mask of the aligned group of `size` lanes that the calling thread is in. `size` is a power of two. */
 inline unsigned lanes_around(unsigned size)
 {
     unsigned first = static_cast<unsigned>(hostcuda_lane()) / size * size;
@@ -253,8 +253,8 @@ class coalesced_group : public hostcuda::lane_group
     }
 };
 
-/* Returns the lanes in the same branch that arrive before nothing else of the block can go on. Inlined, since the
- * address of the call tells branches apart. */
+/* Waits until no other thread of the block can go on. Returns the lanes that have arrived in the same branch by then.
+ * Inlined, since the address of the call tells branches apart. */
 __attribute__((always_inline)) inline coalesced_group coalesced_threads()
 {
     return coalesced_group(hostcuda_coalesced());
@@ -418,7 +418,7 @@ T reduce(const coalesced_group &group, T value, Op op)
 template <class Group>
 using if_lanes = std::enable_if_t<std::is_base_of<hostcuda::lane_group, Group>::value>;
 
-/* The value that an exclusive scan gives the first lane. */
+/* The value that the first lane gets from an exclusive scan. */
 template <class T, class Op>
 struct identity {
     static T value()
@@ -500,7 +500,7 @@ void invoke_one(const Group &group, F &&f, Arguments &&...arguments)
 
 /* ---- copies by a group ------------------------------------------------------------------------------------------- */
 
-/* Each thread copies its part at once; parts of other threads are complete after the wait. */
+/* The call itself copies the calling thread's part. The parts of other threads are complete after the wait. */
 template <class Group, class To, class From, class Bytes>
 void memcpy_async(const Group &group, To *to, const From *from, const Bytes &bytes)
 {

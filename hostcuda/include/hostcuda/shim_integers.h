@@ -122,7 +122,7 @@ HOSTCUDA_EXTREMES(long long, llmin, llmax)
 HOSTCUDA_EXTREMES(unsigned long long, ullmin, ullmax)
 #undef HOSTCUDA_EXTREMES
 
-/* Shift two words as one. Functions with c clamp the shift to 32; the others take it modulo 32. */
+/* Shift two words as one. Functions whose names end in c clamp the shift to 32; the others take the shift modulo 32. */
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
 {
     return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
@@ -144,7 +144,7 @@ inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift)
 
 namespace hostcuda
 {
-/* Calls `combine` with each pair of parts as int; the lower bits of its result become the part. */
+/* Calls `combine` with each pair of parts as int. The lower bits of the result become the part of the result word. */
 template <class Part, class F>
 unsigned by_parts(unsigned a, unsigned b, F combine)
 {

@@ -1,6 +1,6 @@
-/* What kernel<<<grid, block, bytes, stream>>>(arguments) becomes. hostcuda-cc writes (::hostcuda::configured(grid,
- * block, bytes, stream), kernel(arguments)) and begins each kernel with a call of launches. C++ thus selects the kernel
- * and converts its arguments as for any function call. */
+/* Launches: hostcuda-cc turns kernel<<<grid, block, bytes, stream>>>(arguments) into (::hostcuda::configured(grid,
+ * block, bytes, stream), kernel(arguments)), and begins each kernel with a call of `launches`. C++ thus selects the
+ * kernel and converts its arguments as for any function call. */
 #ifndef HOSTCUDA_SHIM_LAUNCHES_H
 #define HOSTCUDA_SHIM_LAUNCHES_H
 
@@ -8,8 +8,8 @@
 
 namespace hostcuda
 {
-/* The configuration of a launch whose arguments are being evaluated. It lives until the end of the full expression,
- * also if an exception ends it. The arguments may contain other launches. */
+/* The configuration of a launch whose arguments are being evaluated. The object lives until the full expression ends,
+ * also if an exception ends the expression. The arguments may contain other launches. */
 class configured
 {
   public:
@@ -45,7 +45,7 @@ class configured
 
   private:
     const configured *const outer;
-    /* One for all libraries of a program, whatever their visibility flags. */
+    /* One variable for all libraries of a program, whatever visibility flags they are compiled with. */
     __attribute__((visibility("default"))) static thread_local const configured *innermost;
 };
 __attribute__((visibility("default"))) inline thread_local const configured *configured::innermost = nullptr;
@@ -70,8 +70,8 @@ struct registered {
 template <auto kernel>
 const bool registered<kernel>::done = known(kernel) != nullptr;
 
-/* Queues a kernel that host code has called. nvcc generates a function of that name at the same place of the stack, so
- * tools take the frame around it for the kernel's. */
+/* Queues a kernel that host code has called. nvcc generates a function of that name at the same place of the
+ * stack, so tools take the frame of this function's caller for the kernel's frame. */
 __attribute__((noinline)) inline void __device_stub__launch(const void *kernel, void **arguments)
 {
     const configured *with = configured::take();
@@ -87,8 +87,8 @@ void *address(T &argument)
     return (void *)__builtin_addressof(argument); /* a C cast, since no named cast removes __restrict__ */
 }
 
-/* Queues the kernel and returns true if host code has called it: the caller then returns. Returns false in a thread of
- * a grid: the kernel runs. */
+/* If host code has called the kernel, queues the kernel and returns true; the caller then returns. In a thread of a
+ * grid, returns false, and the kernel runs. */
 template <auto kernel, class... Arguments>
 __attribute__((always_inline)) inline bool launches(Arguments &...arguments)
 {
@@ -100,7 +100,8 @@ __attribute__((always_inline)) inline bool launches(Arguments &...arguments)
     return true;
 }
 
-/* Converts to a reference to the launch's dynamic shared memory, of the type that it initializes. */
+/* Converts to a reference to the launch's dynamic shared memory. The reference has the type of the variable that this
+ * object initializes. */
 struct dynamic_shared {
     template <class T>
     operator T &() const

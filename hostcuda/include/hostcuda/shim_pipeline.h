@@ -1,5 +1,5 @@
-/* Asynchronous copies to shared memory (cuda_pipeline.h). Here the call itself copies. The guards of the toolkit's
- * headers are set; their other functions do not compile. */
+/* Asynchronous copies to shared memory (cuda_pipeline.h). Here, the call itself copies. The guards of the toolkit's
+ * headers are set, so programs that use other functions of these headers do not compile. */
 #ifndef HOSTCUDA_SHIM_PIPELINE_H
 #define HOSTCUDA_SHIM_PIPELINE_H
 

@@ -1,5 +1,5 @@
-/* Mathematical functions of CUDA C++ that the C library lacks: of the normal distribution, of multiples of pi, norms
- * and Bessel functions. The float versions compute in double. */
+/* Mathematical functions of CUDA C++ that the C library lacks: functions of the normal distribution, sines and cosines
+ * of multiples of pi, norms and Bessel functions. The float versions compute in double. */
 #ifndef HOSTCUDA_SHIM_SPECIAL_H
 #define HOSTCUDA_SHIM_SPECIAL_H
 
@@ -70,7 +70,7 @@ inline double rcbrt(double x)
 {
     return 1 / std::cbrt(x);
 }
-/* Integers give exactly 0, 1 and -1. */
+/* For multiples of 1/2, sinpi and cospi give exactly 0, 1 or -1. */
 inline double sinpi(double x)
 {
     double part = x - hostcuda::nearest_even(x);

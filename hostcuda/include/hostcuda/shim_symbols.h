@@ -1,5 +1,5 @@
-/* Calls that take variables of kernels, which CUDA's headers define only for nvcc. All devices share one instance of a
- * variable. */
+/* Calls that take variables of kernels. CUDA's headers define these calls only for nvcc. All devices share one instance
+ * of a variable. */
 #ifndef HOSTCUDA_SHIM_SYMBOLS_H
 #define HOSTCUDA_SHIM_SYMBOLS_H
 

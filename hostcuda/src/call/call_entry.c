@@ -42,7 +42,7 @@ static void start_host_device(void)
 static cudaError_t begin_call(void)
 {
     pthread_once(&start_once, start_host_device);
-    (void)hc_thread(); /* allocates, so before the lock is taken */
+    (void)hc_thread(); /* may allocate, so this call comes before the lock is taken */
     hc_lock();
     hc_call_count++;
     return start_error;

@@ -5,9 +5,9 @@
 #include "hostcuda/src/core/core_state.h"
 
 /* Every API function is `error = hc_call_begin(); if (!error) error = ...; return hc_call_end(error);`. hc_call_begin
- * takes the lock, even if it returns an error. hc_call_end releases it and keeps the error, unless it is NotReady, as
- * the thread's last one. They must be called in the API function itself, since HOSTCUDA_FAIL uses its name; a function
- * that begins calls for several others uses hc_call_begin_as. */
+ * takes the lock, even if it returns an error. hc_call_end releases the lock and keeps the error as the thread's last
+ * error, unless the error is NotReady. Call both in the API function itself, since HOSTCUDA_FAIL uses that function's
+ * name; a function that begins calls for several others uses hc_call_begin_as. */
 #define hc_call_begin() hc_call_begin_as(__func__)
 cudaError_t hc_call_begin_as(const char *name);
 cudaError_t hc_call_end(cudaError_t error);
@@ -25,8 +25,8 @@ cudaError_t hc_call_end(cudaError_t error);
             error_ = (check);                                                                                          \
         return hc_call_end(error_ ? error_ : (__VA_ARGS__));                                                           \
     } while (0)
-/* The driver's version: that of CUDA 13.0, whose rules the host device has, or of a newer toolkit that it is built
- * with. */
+/* The driver's version: 13.0, since the host device follows the rules of CUDA 13.0, or the version of a newer toolkit
+ * that the host device is built with. */
 #define HC_DRIVER_VERSION (CUDART_VERSION > 13000 ? CUDART_VERSION : 13000)
 
 /* As hc_call_begin, but ignores errors of earlier work: for calls that work even after such errors. */

@@ -36,7 +36,7 @@ cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result)
 {
     hc_thread()->inside.forward = forward->outer;
     if (!forward->arrived && forward->runtime && !result && hc_fault_watching) {
-        /* the library did not call the driver's function; the program has called it all the same, so it counts */
+        /* the library did not call the driver's function, but the program's call still counts */
         hc_lock();
         result = (CUresult)hc_fault_match_call(forward->runtime).code;
         hc_unlock();

@@ -76,7 +76,7 @@ void hc_kernel_params_to_runtime(const CUDA_KERNEL_NODE_PARAMS *kernel, struct c
     };
 }
 
-/* Attributes have the same layout and numbers. */
+/* Attributes have the same layout and numbers in the runtime and in the driver. */
 bool hc_launch_config_to_driver(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
 {
     if (!config)
@@ -232,7 +232,7 @@ void hc_fill_to_runtime(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetPa
 
 /* ---- any node ---------------------------------------------------------------------------------------------------- */
 
-/* Node types that have no case here have the same layout in both. */
+/* Node types that have no case here have the same layout in the runtime and in the driver. */
 _Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(struct cudaMemAllocNodeParamsV2), "one layout");
 _Static_assert(sizeof(CUDA_HOST_NODE_PARAMS_v2) >= sizeof(struct cudaHostNodeParamsV2), "one layout");
 _Static_assert(sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS) == sizeof(struct cudaChildGraphNodeParams), "one layout");
@@ -258,7 +258,7 @@ bool hc_node_params_to_driver(const struct cudaGraphNodeParams *params, CUgraphN
         if (!hc_kernel_params_to_driver(&plain, &kernel))
             return false;
         memset(node->reserved1, 0, sizeof node->reserved1);
-        memcpy(&node->kernel, &kernel, sizeof kernel); /* it begins alike, and ctx NULL is the current context */
+        memcpy(&node->kernel, &kernel, sizeof kernel); /* both structs begin alike; ctx NULL is the current context */
     }
     if (params->type == cudaGraphNodeTypeMemset) {
         const struct cudaMemsetParams plain = {params->memset.dst,         params->memset.pitch, params->memset.value,

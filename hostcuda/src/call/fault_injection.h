@@ -17,17 +17,17 @@ void hc_fault_set_recording(bool on);
 
 struct hc_fault {
     int code; /* 0: the call is not to fail */
-    bool any; /* the fault is for any call, so the code is CUDA's; otherwise it is the called library's */
+    bool any; /* the fault is for any call, so `code` is CUDA's; otherwise `code` is the called library's */
 };
 
-/* Counts and records an API call. Returns the fault that it is to fail with. A fault for a later wait is left with the
- * device. */
+/* Counts and records an API call. Returns the fault with which the call is to fail. Stores a fault for a later wait in
+ * the device. */
 struct hc_fault hc_fault_match_call(const char *function);
 
 /* Whether the program's next call of the function is to fail. */
 bool hc_fault_matches_next_call(const char *function);
 
-/* Whether calls have to be counted or recorded. It keeps calls cheap if they need not be. */
+/* Whether calls have to be counted or recorded. If not, calls skip that work. */
 extern bool hc_fault_watching;
 
 #endif

@@ -1,6 +1,7 @@
-/* Seeds alternate between two ways to choose. A random walk gives every candidate the same chance at each step.
- * Priorities delay some streams for long, so that a missing join shows even if many steps lie in between; they change
- * now and then (Burckhardt et al. 2010, "A randomized scheduler with probabilistic guarantees of finding bugs"). */
+/* Chooses the order of work by the seed. Seeds alternate between two ways to choose. A random walk gives every
+ * candidate the same chance at each step. Priorities delay some streams for long, so that a missing join shows even if
+ * many steps lie in between; the priorities change now and then (Burckhardt et al. 2010, "A randomized scheduler with
+ * probabilistic guarantees of finding bugs"). */
 #include "hostcuda/src/core/core_schedule.h"
 
 enum { STEPS_AN_EPOCH = 24, STEPS_MAX = 64 };

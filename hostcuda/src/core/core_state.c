@@ -31,7 +31,7 @@ bool hc_threads_start(void (*ended)(struct hc_thread *thread))
 
 struct hc_thread *hc_thread(void)
 {
-    static struct hc_thread fallback; /* no memory: threads share one state instead of having none */
+    static struct hc_thread fallback; /* threads share this state if there is no memory for their own */
     if (current)
         return current;
     struct hc_thread *thread = calloc(1, sizeof *thread);

@@ -47,7 +47,7 @@ struct hc_forward;
 /* What a thread currently does. */
 struct hc_call_state {
     bool host_function;
-    const char *door;           /* the driver function that has called a runtime function to do its work */
+    const char *door; /* the driver function that is calling a runtime function to do the driver function's work */
     struct hc_forward *forward; /* the runtime call that is forwarded to libcuda */
     struct hc_forward *arrived; /* the forwarded call that the current driver function belongs to */
 };
@@ -80,8 +80,8 @@ void hc_notify_change(void);
 /* Waits on one condition, for at most so many milliseconds (0: no limit). Returns false on timeout. */
 bool hc_wait_on_condition(pthread_cond_t *condition, unsigned milliseconds);
 
-/* Call it once, before the other functions. `ended` is called when a thread ends that has called the API; its struct is
- * freed afterwards. Returns false if there is no memory. */
+/* Call it once, before the other functions. When a thread that has called the API ends, `ended` is called, and then the
+ * thread's struct is freed. Returns false if there is no memory. */
 bool hc_threads_start(void (*ended)(struct hc_thread *thread));
 void hc_devices_start(int count);
 
@@ -92,10 +92,10 @@ int hc_device_count(void);
 /* Returns the nearest priority that devices support. */
 int hc_device_priority(int priority);
 struct hc_device *hc_device(int index);
-/* Returns the error of a wait on the device, after the work has run. */
+/* Returns the error that a wait for the device returns. Call it after the work has run. */
 cudaError_t hc_device_error_after_wait(int index);
 
-/* Handles that the program has, so that a wrong handle is an error and not a crash. */
+/* The handles that the program has. They are recorded, so that a wrong handle is an error and not a crash. */
 enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM, HC_POOL };
 bool hc_handle_add(enum hc_handle kind, const void *handle);
 void hc_handle_remove(const void *handle);

@@ -62,7 +62,8 @@ bool hc_handle_add(enum hc_handle kind, const void *handle)
     return true;
 }
 
-/* Moves the next entry whose probe sequence passes the hole into it, which leaves another hole, and so on. */
+/* Removes the entry, which leaves a hole. Moves the next entry whose probe sequence passes through the hole into the
+ * hole. That leaves another hole, and so on. */
 void hc_handle_remove(const void *handle)
 {
     struct entry *entry = find_entry_of_handle(handle);

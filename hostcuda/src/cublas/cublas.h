@@ -20,8 +20,8 @@ struct cublasContext {
 
 cublasStatus_t hc_cublas_status_of_error(cudaError_t error);
 bool hc_cublas_is_handle(cublasHandle_t handle);
-/* Begins every call. Returns the status that HOSTCUDA_FAIL asks for. The name is that which programs write, without
- * _v2. */
+/* Begins every call. Returns the status that HOSTCUDA_FAIL asks for. `name` is the function's name as programs write
+ * it, without _v2. */
 cublasStatus_t hc_cublas_begin(const char *name);
 #define HC_CUBLAS_BEGIN(name)                                                                                          \
     do {                                                                                                               \

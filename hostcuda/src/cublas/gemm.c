@@ -125,7 +125,8 @@ static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
     return !scalar->device || hc_fence_allows(scalar->device, element_bytes(type));
 }
 
-/* Writes to the workspace, since cuBLAS may do so: anything else stored there is lost. */
+/* Returns how many bytes of the program's workspace the product overwrites. cuBLAS may overwrite them, too, so data
+ * that the program keeps there is lost. */
 static size_t used_workspace_bytes(const struct hc_product *p)
 {
     const size_t result = (size_t)p->m * (size_t)p->n * element_bytes(p->compute);
@@ -194,7 +195,7 @@ static void renew_lock_in_child(void)
 __attribute__((constructor)) static void register_fork_handlers(void)
 {
     (void)pthread_atfork(lock_before_fork, unlock_in_parent,
-                         renew_lock_in_child); /* no memory: a child's exit may hang */
+                         renew_lock_in_child); /* if there is no memory, a child's exit may hang */
 }
 
 __attribute__((destructor(101))) static void stop_products(void)

@@ -13,14 +13,15 @@ struct hc_matrix {
     long long stride; /* in elements, between matrices of a batch */
 };
 
-/* A scalar by value, or in device memory, which is read when the product runs. */
+/* A scalar: a value, or a place in device memory that is read when the product runs. */
 struct hc_scalar {
     double value;
     const void *device; /* NULL: by value */
 };
 
-/* C = alpha * op(A) * op(B) + beta * C, of m x k, k x n, m x n, for each of `batch`. A matrix-vector product sets
- * `vector` and follows BLAS's gemv: A is m x n, B is x and C is y, and their leading dimension is the increment. */
+/* C = alpha * op(A) * op(B) + beta * C, `batch` times. op(A) is m x k, op(B) is k x n, C is m x n. A matrix-vector
+ * product sets `vector` and follows BLAS's gemv: A is m x n, B is x, C is y, and the leading dimensions of B and C are
+ * the increments of x and y. */
 struct hc_product {
     bool vector, transpose_a, transpose_b;
     int m, n, k, batch;

@@ -1,4 +1,4 @@
-/* cuBLAS's products: they check their arguments as BLAS does, and submit the same kind of work. */
+/* cuBLAS's calls for matrix products. They check their arguments as BLAS does. All submit a struct hc_product. */
 #include "hostcuda/src/cublas/cublas.h"
 
 static bool is_operation(cublasOperation_t operation)

@@ -12,7 +12,7 @@ bool hc_driver_lock_if_uninitialized(void)
     return false;
 }
 
-/* Before cuInit and in host functions, the call fails with another error. */
+/* Returns false before cuInit and in host functions, since the call fails with another error there. */
 bool hc_driver_lacks_context(void)
 {
     const struct hc_thread *thread = hc_thread();
@@ -43,7 +43,7 @@ bool hc_driver_enter_runtime(const char *name)
     return true;
 }
 
-/* Clears the name that hc_driver_enter_runtime has set; it is still there if no runtime function was called. */
+/* Clears the name that hc_driver_enter_runtime has set. The name is still set if no runtime function was called. */
 CUresult hc_driver_leave_runtime(cudaError_t error)
 {
     hc_thread()->inside.door = NULL;

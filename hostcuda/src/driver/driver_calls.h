@@ -10,9 +10,9 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* Every driver function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in
- * call_entry.h: these must be called in the function itself. It returns NotInitialized until cuInit or any runtime
- * call. */
+/* Every driver function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`. As in
+ * call_entry.h, both must be called in the driver function itself. The function returns NotInitialized until cuInit or
+ * any runtime call. */
 #define hc_driver_begin()                                                                                              \
     (hc_driver_lock_if_uninitialized() ? cudaErrorInitializationError : hc_call_begin_driver_as(__func__, false))
 #define hc_driver_begin_quiet()                                                                                        \
@@ -23,7 +23,8 @@
         cudaError_t error_ = hc_driver_begin();                                                                        \
         return hc_driver_end(error_ ? error_ : (__VA_ARGS__));                                                         \
     } while (0)
-/* The body of a function whose work is a runtime call, which then begins and ends as this function. */
+/* The body of a driver function that calls a runtime function. The runtime call begins and ends as the driver
+ * function. */
 #define HC_DRIVER_AS(...)                                                                                              \
     do {                                                                                                               \
         if (!hc_driver_enter_runtime(__func__))                                                                        \
@@ -33,7 +34,7 @@
 bool hc_driver_enter_runtime(const char *name);
 CUresult hc_driver_leave_runtime(cudaError_t error);
 bool hc_driver_lacks_context(void);
-/* Defines such a function. */
+/* Defines a driver function with the body HC_DRIVER_AS. */
 #define HC_ENTRY(entry, params, ...)                                                                                   \
     CUresult entry params                                                                                              \
     {                                                                                                                  \

@@ -1,4 +1,5 @@
-/* Devices and contexts. A device has one context, its primary one; it is current if the device is. */
+/* Devices and contexts. A device has one context, its primary context. The context is current if the device is
+ * current. */
 #include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/reset.h"

@@ -1,4 +1,4 @@
-/* Copies and fills: the driver's functions for the runtime's calls. */
+/* Driver functions for copies and fills. Runtime functions do their work, except fills of elements of 2 or 4 bytes. */
 #include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
@@ -118,7 +118,7 @@ COPY_PAIR(cuMemsetD2D8, cuMemsetD2D8Async,
           cudaMemset2D(POINTER(dstDevice), dstPitch, uc, Width, Height),
           cudaMemset2DAsync(POINTER(dstDevice), dstPitch, uc, Width, Height, hStream))
 
-/* A fill of elements of 2 or 4 bytes, which the runtime does not have. */
+/* A fill of elements of 2 or 4 bytes. The runtime has no such fill. */
 #define FILL_ELEMENTS(address, pitch, value, bytes, width, height)                                                     \
     (&(struct cudaMemsetParams){POINTER(address), pitch, value, bytes, width, height})
 #define FILL_PAIR(entry, async_entry, params, async_params, async_args, fill)                                          \

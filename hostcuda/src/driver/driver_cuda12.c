@@ -1,5 +1,5 @@
-/* Functions for programs that are compiled with CUDA 12's headers; most of them have no edge data. Each #undef undoes
- * the renaming of include/cuda12. */
+/* Functions for programs that are compiled with CUDA 12's headers. Most of these functions have no edge data. Each
+ * #undef undoes the renaming of include/cuda12. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 #if CUDART_VERSION < 13000

@@ -1,4 +1,4 @@
-/* Graphs and executable graphs: the driver's functions for the runtime's calls. */
+/* Driver functions for graphs and executable graphs. Runtime functions do their work. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 #define EDGES(pointer)       HC_SAME_AS(cudaGraphEdgeData *, pointer)

@@ -1,4 +1,4 @@
-/* The driver's functions for kernels and kernel nodes. */
+/* Driver functions for kernels and kernel nodes. */
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/graph/graph_edges.h"
@@ -32,7 +32,7 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc)
     HC_DRIVER_CALL(get_kernel_name(hc_kernel_from_cukernel(hfunc), name));
 }
 
-/* For NULL, the error is not that of a wrong handle (measured). */
+/* NULL gives another error than a wrong handle (measured). */
 static cudaError_t get_parameter(struct hc_kernel *kernel, const void *handle, size_t index, size_t *offset,
                                  size_t *bytes)
 {
@@ -91,7 +91,7 @@ CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfu
     HC_DRIVER_CALL(get_function_attribute(pi, attrib, hc_kernel_from_cufunction(hfunc)));
 }
 
-/* Attributes that can be set have the same numbers in both. */
+/* Attributes that can be set have the same numbers in the runtime and in the driver. */
 static cudaError_t set_function_attribute(struct hc_kernel *kernel, CUfunction_attribute attribute, int value)
 {
     return kernel ? hc_kernel_set_attribute(kernel, (enum cudaFuncAttribute)attribute, value)
@@ -214,7 +214,8 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
 
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
 
-/* CUDA returns a library's kernel only as a CUkernel, and a kernel of the program as both (measured). */
+/* CUDA returns a library's kernel only as a CUkernel. It returns a kernel of the program as a CUfunction and as a
+ * CUkernel (measured). */
 static void get_kernel_params(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct hc_kernel *kernel = op->launch.kernel;

@@ -1,4 +1,4 @@
-/* Allocations: the driver's functions for the runtime's calls, and those that only the driver has. */
+/* Driver functions for allocations: those that call a runtime function, and those that only the driver has. */
 #include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 

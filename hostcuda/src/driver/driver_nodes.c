@@ -1,8 +1,8 @@
-/* Graph nodes: the driver's functions for the runtime's calls. Kernel nodes are in driver_kernels.c. */
+/* Driver functions for graph nodes. Runtime functions do their work. Kernel nodes are in driver_kernels.c. */
 #include "hostcuda/src/call/driver_translation.h"
 #include "hostcuda/src/driver/driver_calls.h"
 
-/* The parameters of a function that adds a node, before the node's own. */
+/* The parameters that come before the node's own parameters in a function that adds a node. */
 #define PLACE_PARAMS     CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies
 #define PLACE            phGraphNode, hGraph, dependencies, numDependencies
 #define POINTER(address) ((void *)(uintptr_t)(address))
@@ -91,7 +91,7 @@ FILL_ENTRY(cuGraphExecMemsetNodeSetParams,
             then;                                                                                                      \
         return hc_driver_leave_runtime(error);                                                                         \
     }
-/* Returns the address of an allocation node that was added. */
+/* Stores the address that an added allocation node has got. */
 static void store_allocated_address(const struct cudaGraphNodeParams *node, CUgraphNodeParams *nodeParams)
 {
     if (node->type == cudaGraphNodeTypeMemAlloc)

@@ -1,4 +1,4 @@
-/* Attributes of pointers. */
+/* Driver functions that query the attributes of pointers. */
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/driver/driver_virtual.h"
 #include "hostcuda/src/memory/memory_blocks.h"
@@ -84,8 +84,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     HC_DRIVER_CALL(get_attribute(data, attribute, ptr));
 }
 
-/* For a pointer that CUDA does not know, every attribute is set to 0 or a similar value. Attributes of ranges stay
- * unchanged (measured). */
+/* For a pointer that CUDA does not know, attributes of ranges stay unchanged, and every other attribute is set to 0 or
+ * a similar value (measured). */
 static bool keeps_output(CUpointer_attribute attribute, const struct answer *answer)
 {
     bool of_range = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE;

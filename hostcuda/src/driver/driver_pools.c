@@ -1,4 +1,4 @@
-/* Memory pools: the driver's functions for the runtime's calls. */
+/* Driver functions for memory pools. Runtime functions do their work. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 HC_ENTRY(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolProps),

@@ -1,4 +1,4 @@
-/* Streams, events and captures: the driver's functions for the runtime's calls. */
+/* Driver functions for streams, events and captures. Runtime functions do their work. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 /* Pointers to types that runtime and driver both have, under two names. */

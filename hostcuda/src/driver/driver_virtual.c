@@ -301,7 +301,7 @@ static cudaError_t map_addresses(CUdeviceptr address, size_t bytes, size_t offse
     if (!memory || !bytes || !is_aligned(address, GRANULARITY))
         return cudaErrorInvalidValue;
     if (offset || bytes != memory->bytes)
-        return cudaErrorNotSupported; /* a part of the memory, or more than it has (measured) */
+        return cudaErrorNotSupported; /* a mapping must cover the whole memory, and no more (measured) */
     if (!find_range(base, bytes) || mapping_in(base, bytes))
         return cudaErrorInvalidValue;
     return create_mapping(base, bytes, memory);

@@ -11,9 +11,9 @@ struct CUgraphExec_st {
     unsigned long long flags;
     bool has_events, has_memory;
     struct hc_token *last_launch; /* launches run one after the other */
-    cudaGraph_t graph;            /* the graph that it was made from; may have been destroyed or replaced by another */
+    cudaGraph_t graph;            /* the source graph; may have been destroyed, and its address reused */
     uint64_t graph_id;
-    cudaGraph_t shape;       /* a flat copy of that graph as it was: nodes, ids and edges; the ops may be outdated */
+    cudaGraph_t shape;       /* flat copy of that graph at instantiation: nodes, ids and edges; ops may be outdated */
     size_t *places;          /* for each node of the shape, by index: the place of its op in the program */
     struct hc_op **disabled; /* by place: the op that an empty op replaces while the node is disabled */
 };
@@ -21,7 +21,8 @@ struct CUgraphExec_st {
 /* Instantiates a graph, which the caller has checked. */
 cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
 void hc_exec_destroy(cudaGraphExec_t exec);
-/* Makes the program one that only exec refers to, so that it may change. Returns false if there is no memory. */
+/* Replaces a shared program by a copy that only `exec` refers to, so that the program may change. Returns false if
+ * there is no memory. */
 bool hc_exec_unshare_program(cudaGraphExec_t exec);
 /* Launches on a stream that does not capture. */
 cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream);

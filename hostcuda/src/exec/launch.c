@@ -10,8 +10,8 @@ static bool is_memory_op(const struct hc_op *op)
     return op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
 }
 
-/* The memory of an allocation node is in use from the launch until it is freed. A second launch may use it again only
- * with the flag that frees it. */
+/* The memory of an allocation node is in use from the launch until the memory is freed. A second launch may use it
+ * again only if the executable graph has the flag AutoFreeOnLaunch. */
 static cudaError_t check_allocations(cudaGraphExec_t exec)
 {
     const struct hc_program *program = exec->program;
@@ -31,7 +31,7 @@ static cudaError_t check_allocations(cudaGraphExec_t exec)
     return cudaSuccess;
 }
 
-/* A live block has a reference of the program; a free drops it when it runs. */
+/* Each live block has a reference that belongs to the program. A free node drops that reference when it runs. */
 static void issue_allocations(cudaGraphExec_t exec)
 {
     for (size_t i = 0; i < exec->program->count; i++) {
@@ -54,8 +54,8 @@ static void free_event_tokens(struct hc_token **tokens, size_t count)
     free(tokens);
 }
 
-/* Makes one token for each event node, which a record reaches and a wait waits for. Returns NULL if there is no memory.
- */
+/* Makes one token for each event node. A record node reaches its token, and a wait node waits for its token. Returns
+ * NULL if there is no memory. */
 static struct hc_token **make_event_tokens(const struct hc_program *program)
 {
     struct hc_token **tokens = calloc(program->count + 1, sizeof(*tokens));

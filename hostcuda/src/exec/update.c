@@ -215,8 +215,8 @@ cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, update_info 
     return error;
 }
 
-/* Replaces the ops of the child's nodes, and of its own children's, which follow it in both flat graphs. The child must
- * have the same shape. */
+/* Replaces the ops of the child's nodes and of its descendants' nodes, which follow them in both flat graphs. The child
+ * must have the same shape. */
 cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child)
 {
     size_t place = 0, index = 0;

@@ -14,7 +14,7 @@ static bool add_node_copy(cudaGraph_t flat, const struct CUgraphNode_st *from)
     return hc_node_attributes_copy(from->attributes, &node->attributes);
 }
 
-/* Roots of the child depend on what the child's node in the parent depends on. */
+/* In the flat graph, the child's roots depend on what the child's node in the parent depends on. */
 static bool connect_child_roots(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
 {
     for (size_t i = 0; i < child->count; i++) {

@@ -4,7 +4,7 @@
 
 #include "hostcuda/src/graph/graph_object.h"
 
-/* Checks that all are nodes of the graph, without duplicates. */
+/* Checks that all `nodes` are nodes of the graph, without duplicates. */
 cudaError_t hc_graph_check_nodes(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count);
 /* For calls that add a node: checks the graph, the dependencies and the pointer to the node. */
 cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,

@@ -144,7 +144,7 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
 }
 
 /* Returns a node of the cycle. Nodes behind a cycle are not sorted either, but a walk back through unsorted nodes ends
- * in it. */
+ * in the cycle. */
 static cudaGraphNode_t find_node_in_cycle(const struct CUgraph_st *graph, cudaGraphNode_t node)
 {
     for (size_t step = 0; step < graph->count; step++) {

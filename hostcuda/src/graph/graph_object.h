@@ -17,8 +17,8 @@ struct CUgraphNode_st {
     struct hc_nodes before; /* its dependencies */
     size_t inner;           /* in a flat graph, for a child's node: the index of the child's first node; else 0 */
     bool marked;            /* scratch for traversals */
-    bool frees;             /* a free node that its block counts */
-    bool left;              /* was in the origin's frontier when the program replaced that */
+    bool frees;             /* the node is a free node that the freed block counts */
+    bool left;              /* was in the origin stream's frontier when the program replaced that frontier */
     struct hc_node_attributes *attributes; /* of a kernel node; NULL: none was set */
 };
 
@@ -38,8 +38,8 @@ void hc_graph_destroy(cudaGraph_t graph);
 void hc_graph_publish(cudaGraph_t graph);
 /* Takes over the op's reference, also on failure. Returns NULL if there is no memory. */
 cudaGraphNode_t hc_graph_create_node(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op);
-/* For a node of the program's graph that may free memory: its block counts the node until the node is destroyed. Nodes
- * of executable graphs and launches are not counted. */
+/* For a node that may free memory, in a graph of the program: the freed block counts the node until the node is
+ * destroyed. Nodes of executable graphs and launches are not counted. */
 void hc_node_add_to_block(cudaGraphNode_t node);
 /* Destroys the node and the edges to and from it. */
 void hc_graph_destroy_node(cudaGraphNode_t node);

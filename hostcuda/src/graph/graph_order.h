@@ -10,7 +10,8 @@ struct hc_order {
     size_t *places;
 };
 
-/* For the graph's nodes in this topological order of indices. Returns NULL if there is no memory. */
+/* Makes the order of a graph. `sequence` lists the indices of the graph's nodes in topological order. Returns NULL if
+ * there is no memory. */
 struct hc_order *hc_order_make(cudaGraph_t graph, const size_t *sequence);
 struct hc_order *hc_order_retain(struct hc_order *order);
 void hc_order_release(struct hc_order *order);

@@ -27,8 +27,8 @@ cudaError_t hc_node_attribute_set(struct hc_node_attributes **attributes, dim3 g
 /* attributes NULL: returns the defaults. */
 cudaError_t hc_node_attribute_get(const struct hc_node_attributes *attributes, cudaLaunchAttributeID id,
                                   cudaLaunchAttributeValue *value);
-/* Whether an update of an executable graph may bring these attributes: a node's cooperative attribute must not change
- * (measured). */
+/* Whether an update of an executable graph may replace the attributes `old` by `fresh`: a node's cooperative attribute
+ * must not change (measured). */
 bool hc_node_attributes_may_replace(const struct hc_node_attributes *old, const struct hc_node_attributes *fresh);
 /* Returns false if there is no memory. */
 bool hc_node_attributes_copy(const struct hc_node_attributes *from, struct hc_node_attributes **to);

@@ -63,7 +63,7 @@ static cudaError_t append_user_object(struct hc_objects *objects, struct hc_obje
 
 cudaError_t hc_objects_add(struct hc_objects *objects, cudaUserObject_t object, uint64_t count)
 {
-    bool in_graphs = object->references > object->callers; /* otherwise no graph can have it: no search */
+    bool in_graphs = object->references > object->callers; /* otherwise no graph refers to it: no search */
     struct hc_object_count *held = in_graphs ? hc_objects_find(objects, object) : NULL;
     if (!held)
         return append_user_object(objects, (struct hc_object_count){object, count});

@@ -24,7 +24,7 @@ struct hc_objects {
 /* The object is destroyed after the lock is released, not in this call. */
 void hc_object_release(cudaUserObject_t object, uint64_t count);
 
-/* Returns NULL if they have no reference to it. */
+/* Finds the entry of `object`. Returns NULL if `objects` has no reference to it. */
 struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObject_t object);
 /* Adds references. The caller updates the object's own count. */
 cudaError_t hc_objects_add(struct hc_objects *objects, cudaUserObject_t object, uint64_t count);

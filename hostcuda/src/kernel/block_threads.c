@@ -7,7 +7,7 @@
 
 enum {
     IDLE_YIELDS_SOME = 1 << 12,
-    IDLE_YIELDS_MAX = 1 << 24, /* about a second: by then, what a whole block spins for will not happen */
+    IDLE_YIELDS_MAX = 1 << 24, /* about a second: what all threads of a block still spin for then will not happen */
 };
 
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
@@ -30,8 +30,8 @@ static unsigned pop_ready(struct hc_runner *runner)
     return thread;
 }
 
-/* Not inlined, like all functions that fiber_main calls and that use thread-local variables: a fiber may be resumed on
- * another OS thread in a later grid, where an address computed before would belong to the wrong thread. */
+/* Functions that fiber_main calls and that use thread-local variables must not be inlined. In a later grid, a fiber may
+ * be resumed on another OS thread, and an address computed before would belong to the wrong thread. */
 static __attribute__((noinline)) void run_threads(struct hc_runner *runner);
 
 static struct hc_fiber *next_fiber(struct hc_runner *runner);

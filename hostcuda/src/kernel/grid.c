@@ -37,7 +37,7 @@ static void reset_block(struct hc_runner *runner)
         runner->warps[warps - 1].gone = ~0u << tail;
 }
 
-/* Discards threads that are suspended on the fibers after a failure. */
+/* After a failure, discards the threads that are suspended on the fibers. */
 static void restart_fibers(struct hc_runner *runner)
 {
     runner->idle = NULL;
@@ -62,7 +62,7 @@ static bool run_block(struct hc_runner *runner)
     return !runner->failed;
 }
 
-/* The pages behind it have no access. */
+/* Maps the dynamic shared memory. The pages behind it have no access. */
 static unsigned char *map_shared(void)
 {
     unsigned char *memory =
@@ -75,7 +75,8 @@ static unsigned char *map_shared(void)
     return NULL;
 }
 
-/* Returns where dynamic shared memory begins. When fenced, it ends at the end of the mapping, up to alignment. */
+/* Returns where dynamic shared memory begins. In fence mode, the memory ends where the mapping ends, up to
+ * alignment. */
 static unsigned char *shared_start(const struct hc_runner *runner)
 {
     size_t unused = hc_shared_fenced ? SHARED_MAPPED - runner->grid->shared_bytes : 0;

@@ -144,9 +144,10 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
     *to = (greg_t)(((uint64_t)*to & ~mask) | (value & mask));
 }
 
-/* If the divisor is 0, quotient and remainder have all bits set; for 64-bit operands that fit into 32 bits, only the
- * lower 32. An H200 gives these results (tests/unit/hostcuda/kernel/test_kernel_division.c prints them). Otherwise the
- * quotient is the most negative number divided by -1: it stays unchanged, and the remainder is 0. */
+/* Only two divisions trap: by 0, and of the most negative number by -1. If the divisor is 0, all bits of quotient and
+ * remainder are set, or only the lower 32 bits if 64-bit operands fit into 32 bits. An H200 gives these results
+ * (tests/unit/hostcuda/kernel/test_kernel_division.c prints them). The other division has the number itself as its
+ * quotient, and remainder 0. */
 static void write_division_result(ucontext_t *context, const struct division *division)
 {
     greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
@@ -168,14 +169,14 @@ enum { CHECK_EVERY = 64 };
 static unsigned handler_changes =
     1; /* counts possible changes: of the program's handler, or of a thread's signal mask */
 static _Thread_local struct {
-    unsigned handler_changes, grids; /* at the last check; grids since then */
+    unsigned handler_changes, grids; /* handler_changes at the last check; grids since then */
 } last_check;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction program_handler; /* the program's own handler */
 static bool (*grid_runs)(void);          /* whether the calling thread runs a grid */
 
-/* The signal that the program's handler is processing. If the program set its handler after this one, it may pass the
- * signal back. */
+/* The signal that the program's handler is processing. If the program set its handler after the host device set its
+ * own, the program's handler may pass the signal back. */
 static _Thread_local struct {
     const siginfo_t *info;
     const void *frame;

@@ -10,7 +10,8 @@
  * the name is not a C++ name, there is no memory, or a parameter has another type; the type is then written to
  * `unknown`, with the reason. */
 const struct hostcuda_kernel_type *hc_signature_read(const void *function, char *unknown, size_t unknown_bytes);
-/* Whether the type was made by hc_signature_read: its invoke takes the type in place of the function. */
+/* Whether hc_signature_read made the type. The function `invoke` of such a type takes the type in place of the kernel's
+ * address. */
 bool hc_signature_made_type(const struct hostcuda_kernel_type *type);
 
 #endif

@@ -122,8 +122,8 @@ static bool is_mark_of(uintptr_t entry, const void *function)
     return memcmp(function, landing[0], sizeof landing[0]) == 0 || memcmp(function, landing[1], sizeof landing[1]) == 0;
 }
 
-/* Whether the address lies in this loaded library. It may not: the offsets come from the file, which may have been
- * overwritten since. */
+/* Whether the address lies in this loaded library. The offsets come from the file, which may have been overwritten
+ * since, so the address may lie elsewhere. */
 static bool is_loaded(const struct link_map *map, const void *address)
 {
     Dl_info info;

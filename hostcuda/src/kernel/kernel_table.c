@@ -51,7 +51,7 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
     if (kernel) {
         if (type && (!kernel->type || hc_signature_made_type(kernel->type))) {
             kernel->previous_type = kernel->type;
-            __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* more reliable than the name */
+            __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* more reliable than a type from the name */
         }
         return kernel;
     }

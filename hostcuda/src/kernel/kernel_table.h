@@ -8,8 +8,8 @@
 /* The error for a pointer that is not a kernel; CUDA takes it for a handle of another kind (measured). */
 #define HC_NO_KERNEL cudaErrorInvalidResourceHandle
 
-/* Optional functions of a library's kernel that waits for other ranks. It is called repeatedly until it is done. All
- * are called with the lock held and with the op's own arguments. */
+/* Optional functions of a library's kernel that waits for other ranks. The kernel is called repeatedly until it is
+ * done. These functions are called with the lock held and with the op's own arguments. */
 struct hc_kernel_hooks {
     void (*retain)(void **arguments); /* an op was made of the arguments */
     void (*release)(void **arguments);
@@ -27,7 +27,7 @@ struct hc_kernel {
     bool native;                         /* a library's kernel: called once a grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* may be NULL */
     int shared_limit;                    /* limit of dynamic shared memory for launches; the last value set */
-    int runtime_shared_limit;            /* the last value set by the runtime; it ignores the driver's */
+    int runtime_shared_limit;            /* the last value set by the runtime, which ignores the driver's */
     int carveout;                        /* per cent of the cache; -1: no preference */
     int cluster_policy, other_clusters;
     char function_handle; /* its address is the driver's CUfunction; the kernel's own address is its CUkernel */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the memory that a device reports: this machine's. */
+/* Returns the size of a device's memory: the size of this machine's memory. */
 size_t hc_device_bytes(void);
 size_t hc_device_free_bytes(int device);
 /* Returns false if the device has less memory left. */

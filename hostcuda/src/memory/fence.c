@@ -39,7 +39,7 @@ static void print_access(const char *who, const char *what, const struct hc_regi
         return; /* there is no way to report it */
 }
 
-/* For accesses by a kernel on this thread, or by a library's threads that work for it. */
+/* For accesses by a kernel on this thread, or by a library's threads that work for this thread. */
 static void print_work_access(const char *what, const struct hc_region *region, const void *address)
 {
     char place[96], who[300];

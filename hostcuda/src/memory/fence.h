@@ -8,8 +8,8 @@
 /* Runs device work, to which device memory is open. IllegalAddress: it accessed memory that it may not use; a message
  * says which. The name of the work, for messages, must stay valid during the work. */
 cudaError_t hc_fence_run(cudaError_t (*work)(const void *data), const void *data, const char *name);
-/* Called in such work before a library accesses these bytes on threads of its own. Returns false, with a message, if it
- * may not. */
+/* Call it in device work before a library accesses these bytes on threads of its own. Returns false, with a message, if
+ * the work may not access them. */
 bool hc_fence_allows(const void *address, size_t bytes);
 /* Installs the signal handler again if the program has replaced it. */
 void hc_fence_install_handler(void);

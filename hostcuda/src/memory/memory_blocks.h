@@ -37,7 +37,7 @@ void hc_block_begin_free(struct hc_block *block);
 struct hc_block *hc_block_make_borrowed(enum hc_memory kind, void *base, size_t bytes, int device);
 void hc_block_retain(struct hc_block *block);
 void hc_block_release(struct hc_block *block);
-/* Returns the block that contains the address; NULL: pageable host memory, or freed. */
+/* Returns the block that contains the address. NULL: the address is in pageable host memory, or in freed memory. */
 struct hc_block *hc_block_find(const void *address);
 /* The same for queries of a pointer: a graph's allocation is known only from a launch until it is freed (measured). */
 const struct hc_block *hc_block_find_live(const void *address);

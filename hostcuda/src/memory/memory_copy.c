@@ -4,7 +4,7 @@
 
 enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
 
-/* Returns the number of bytes between the first and the last that a side accesses. */
+/* Returns the number of bytes from the first to the last byte that one side of a copy accesses. */
 static size_t touched_bytes(size_t pitch, size_t width, size_t height)
 {
     return (height - 1) * pitch + width;

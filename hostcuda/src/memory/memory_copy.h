@@ -15,7 +15,7 @@ struct hc_copy {
 
 enum { HC_PITCH_MAX = 0x7fffffff }; /* in bytes, as the device properties report it */
 
-/* Whether a row of `width` bytes that begins `into` bytes into the pitch fits in. */
+/* Whether a row of `width` bytes fits into a pitch of `pitch` bytes if the row begins at byte `into` of the pitch. */
 bool hc_row_fits(size_t pitch, size_t into, size_t width);
 cudaError_t hc_copy_check(const struct hc_copy *copy);
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);

@@ -1,5 +1,5 @@
-/* Memory pools: the accounting of stream-ordered allocations, and its attributes. The memory itself is like any other.
- */
+/* Memory pools: the accounting of stream-ordered allocations, and the pools' attributes. The memory itself is like any
+ * other. */
 #ifndef HOSTCUDA_POOL_H
 #define HOSTCUDA_POOL_H
 
@@ -38,7 +38,7 @@ cudaError_t hc_pool_from_handle(cudaMemPool_t handle, struct hc_pool **pool);
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes);
 void hc_pool_add_used(struct hc_pool *pool, size_t bytes);
 void hc_pool_finish_free(struct hc_pool *pool, size_t bytes);
-/* The bytes are freed from now on, and subtracted when the free runs. */
+/* The bytes count as being freed from now on. They are subtracted when the free runs. */
 void hc_pool_begin_free(struct hc_pool *pool, size_t bytes);
 /* Rounds up to CUDA's reservation step; an overflow results in 0, as in CUDA (measured). */
 uint64_t hc_pool_round_up(uint64_t bytes);

@@ -1,6 +1,7 @@
-/* Memory that the ranks of a communicator share, whether they are threads or processes. It has the state of each rank,
- * what each publishes to all others (its board), and what each sends to each other (channels). It has no file name: the
- * unique id contains the process and its descriptor. */
+/* Memory that the ranks of a communicator share, whether they are threads or processes. The memory holds the state of
+ * each rank, the data that a rank publishes to all others (its board), and the data that one rank sends to another
+ * (channels). The memory has no file name: the unique id contains a process id and a file descriptor of that
+ * process. */
 #ifndef HOSTCUDA_NCCL_ARENA_H
 #define HOSTCUDA_NCCL_ARENA_H
 
@@ -30,8 +31,8 @@ struct hc_nccl_board {
     uint64_t started; /* the start time of its process, since process ids are reused */
     _Alignas(64) uint64_t published;
     _Alignas(64) uint64_t consumed;
-    /* The call in which the rank waits, and for which ranks (one bit each). blocked_at is the number of all ranks'
-     * moves before the wait, plus 1; 0: the rank does not wait. */
+    /* The call in which the rank waits (blocked_in), and the ranks that it waits for (blocked_on, one bit each).
+     * blocked_at is 1 more than the number of all ranks' moves before the wait; 0: the rank does not wait. */
     _Alignas(64) uint64_t blocked_at;
     uint64_t blocked_on;
     int blocked_in;
@@ -57,7 +58,7 @@ struct hc_arena {
     size_t bytes;
 };
 
-/* All need the lock. Functions that fail return NULL or false, with a sentence in hc_arena_error. */
+/* All functions below need the lock. Functions that fail return NULL or false, with a sentence in hc_arena_error. */
 extern _Thread_local char hc_arena_error[256];
 bool hc_arena_create(unsigned char id[HC_ID_BYTES]);
 /* Returns the arena of the unique id, for a communicator of that many ranks, with one more reference. */
@@ -82,7 +83,7 @@ void hc_arena_record_wait(const struct hc_arena *arena, int rank, uint64_t moves
 /* Returns the ranks of a deadlock that this rank is part of, one bit each; 0: there is none. */
 uint64_t hc_arena_find_deadlock(const struct hc_arena *arena, int rank);
 
-/* The first failure is fatal on all ranks. Returns true if it is this one. */
+/* The first failure is fatal on all ranks. Returns true if this failure is the first one. */
 bool hc_arena_fail(const struct hc_arena *arena, int code, const char *sentence);
 /* Returns 0 if there is none. */
 int hc_arena_failure(const struct hc_arena *arena);

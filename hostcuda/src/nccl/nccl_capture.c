@@ -1,6 +1,6 @@
-/* The nodes that a communicator adds to a capture, as NCCL does (measured with 2.28). Before its first kernel comes a
- * wait for its earlier graphs. After each kernel comes a record, which the next kernel follows but the stream does not.
- * The last record is thus a leaf that nothing joins. */
+/* The nodes that a communicator adds to a capture, as NCCL does (measured with 2.28). A wait for the communicator's
+ * earlier graphs comes before its first kernel. A record comes after each kernel: the next kernel depends on the
+ * record, but the stream does not. The last record is thus a leaf that nothing joins. */
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/nccl/nccl_work.h"
 #include "hostcuda/src/stream/stream_capture.h"

@@ -13,8 +13,8 @@
 
 enum hc_comm_life { HC_COMM_OPEN, HC_COMM_FINALIZED, HC_COMM_DESTROYED, HC_COMM_ABORTED };
 
-/* A communicator of one rank. The lock guards it, except for what the running batch needs, which only its thread uses.
- */
+/* A communicator of one rank. The lock guards it, except for members that a running batch needs: only the batch's
+ * thread uses these. */
 struct ncclComm {
     struct ncclComm *next; /* list of all communicators of this process */
     unsigned references;   /* the program's reference and those of batches */
@@ -23,13 +23,13 @@ struct ncclComm {
     bool blocking;       /* calls wait for the other ranks */
     int life;            /* an enum hc_comm_life; atomic, since a running batch reads it */
     const void *running; /* the batch that has begun and is not done; only compared */
-    /* For captures: the id of the last capture with its work, its event (NULL before the first capture), and its last
-     * node, which the next kernel follows. */
+    /* For captures: the event (NULL before the first capture), the id of the last capture that has work of the
+     * communicator, and the communicator's last node in it. The next kernel depends on that node. */
     cudaEvent_t event;
     uint64_t capture_id;
     cudaGraphNode_t last_node;
-    /* For waits, in nanoseconds: the time of the last poll, how long it has waited since anything moved, and the time
-     * of the last check of the ranks' processes. */
+    /* For waits, in nanoseconds: the time of the last poll, how long the communicator has waited since the last move,
+     * and the time of the last check of the ranks' processes. */
     uint64_t polled, waited, looked;
     uint64_t ended; /* ranks whose processes have ended, one bit each */
     bool told;      /* the warning about a long wait was printed */
@@ -70,7 +70,7 @@ const char *hc_nccl_last_error(void);
 /* Begins a call. Takes the lock, even if it returns an error. */
 ncclResult_t hc_nccl_begin(const char *call);
 
-/* Groups keep errors and new communicators until the group ends. */
+/* Whether the calling thread has an open group. A group keeps errors and new communicators until it ends. */
 bool hc_nccl_in_group(void);
 ncclResult_t hc_nccl_group_error(ncclResult_t code);
 ncclResult_t hc_nccl_group_add_comm(ncclComm_t *slot, struct ncclComm *comm);

@@ -1,4 +1,4 @@
-/* Calls that end communicators, and queries. */
+/* NCCL's calls that end or query communicators. */
 #include "hostcuda/src/nccl/nccl_work.h"
 
 #ifdef HC_HAVE_NCCL
@@ -15,8 +15,8 @@ static bool is_drained(const void *data)
     return !hc_nccl_has_queued_op(data, UINT64_MAX);
 }
 
-/* Issued work runs first, together with the other ranks, unless it no longer can. The communicator may be aborted
- * meanwhile. */
+/* Issued work runs first, together with the other ranks' work, unless it can no longer run. The communicator may be
+ * aborted meanwhile. */
 static ncclResult_t finalize_comm(struct ncclComm *comm)
 {
     if (comm->life == HC_COMM_OPEN)

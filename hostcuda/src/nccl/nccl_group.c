@@ -179,7 +179,8 @@ static ncclResult_t issue_all(struct issue *issues, size_t count)
     return result;
 }
 
-/* Issued at once, even in a group, and ordered only by its stream (measured, and in NCCL's enqueue.cc). */
+/* Issues a call of a communicator that has one rank. NCCL issues such a call at once, even in a group, and only the
+ * stream orders it (measured, and in NCCL's enqueue.cc). */
 static ncclResult_t issue_one_rank(struct issue *issue)
 {
     cudaError_t error = find_stream(issue);

@@ -1,5 +1,5 @@
-/* Collectives of one rank. NCCL turns each into a plain copy, or nothing if it is in place. A mean of floats is a
- * kernel, also in place (measured with 2.28, and in its onerank.cu). */
+/* Collectives of one rank. NCCL turns each collective into a plain copy, or into nothing if it is in place. A mean of
+ * floats is a kernel even in place (measured with 2.28, and in NCCL's onerank.cu). */
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/kernel/kernel_table.h"
 #include "hostcuda/src/nccl/nccl_reduce.h"

@@ -115,7 +115,7 @@ bool hc_nccl_work_done(const struct hc_nccl_work *work)
     return work->taken == work->rounds;
 }
 
-/* Returns the size of the part that a round carries of a buffer of `bytes` bytes, and sets *from to its start. */
+/* One round carries a part of a buffer of `bytes` bytes. Returns the size of the part, and sets *from to its start. */
 static size_t round_part(uint64_t round, size_t bytes, size_t *from)
 {
     *from = round * HC_CHUNK_BYTES < bytes ? round * HC_CHUNK_BYTES : bytes;
@@ -203,7 +203,7 @@ static void reduce_chunks(const struct ncclComm *comm, const struct hc_nccl_work
     hc_nccl_reduce(out, inputs, comm->ranks, size / hc_nccl_type_bytes(work->type), work->type, work->op);
 }
 
-/* This rank's share of a reduction is a range of the published buffer: reduces the part that the round carries. */
+/* Reduces the part of this rank's share that the round carries. The share is a range of the published buffer. */
 static void reduce_own_share(const struct ncclComm *comm, const struct hc_nccl_work *work, size_t from, size_t size)
 {
     size_t bytes = bytes_of(work), start = bytes * (size_t)comm->rank, end = start + bytes;

@@ -48,7 +48,7 @@ bool hc_nccl_work_done(const struct hc_nccl_work *work);
 /* Runs one step if possible. Returns false if none was possible, or the communicator failed in it. */
 bool hc_nccl_work_step(struct ncclComm *comm, struct hc_nccl_work *work);
 bool hc_nccl_work_can_step(const struct ncclComm *comm, const struct hc_nccl_work *work);
-/* Returns the ranks that it waits for, one bit each. Meaningful only if it cannot step. */
+/* Returns the ranks that the work waits for, one bit each. Meaningful only if the work cannot step. */
 uint64_t hc_nccl_work_awaited_ranks(const struct ncclComm *comm, const struct hc_nccl_work *work);
 
 /* Returns a batch with one reference; the op takes one more. NULL: no memory. */

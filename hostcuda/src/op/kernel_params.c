@@ -11,7 +11,7 @@ struct buffer {
     size_t bytes;
 };
 
-/* An empty list means that there is none (measured). */
+/* Whether the parameters come as one buffer. They do not if the list `extra` is empty (measured). */
 static bool has_buffer(const struct cudaKernelNodeParams *params)
 {
     return params->extra && *params->extra != CU_LAUNCH_PARAM_END;

@@ -18,7 +18,7 @@ enum hc_op_kind {
     HC_OP_WAIT,
     HC_OP_ALLOC,
     HC_OP_FREE,
-    HC_OP_CHILD, /* a graph; only in graphs: the op itself does nothing, and an executable graph has the child's ops */
+    HC_OP_CHILD, /* a child graph; only in graphs. The op does nothing; an executable graph has the child's ops */
 };
 
 struct hc_op {

@@ -3,7 +3,7 @@
 #include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
-/* Whether the slices exceed the address space. Memory that does not exist is found by the fills. */
+/* Whether the slices exceed the address space. The fills themselves find memory that does not exist. */
 static bool is_too_large(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     size_t slice = 0, end = 0;

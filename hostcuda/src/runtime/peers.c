@@ -99,7 +99,7 @@ cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDev
     HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_sync(&copy));
 }
 
-/* No stream can capture it, not even between memories of the same device (measured). */
+/* No stream can capture a copy between peers, not even between memories of the same device (measured). */
 static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;

@@ -32,7 +32,8 @@ static bool is_on_device(const void *address)
     return block && block->kind == HC_MEMORY_DEVICE;
 }
 
-/* CUDA, too, returns from copies to pageable memory or within the host only when they are done (measured). */
+/* Whether the call returns only when the copy is done. CUDA's call does, too, for copies to pageable memory and for
+ * copies within the host (measured). */
 static bool is_awaited(const struct hc_copy *copy)
 {
     return is_pageable(copy->to) || (!is_on_device(copy->to) && !is_on_device(copy->from));
@@ -46,7 +47,8 @@ static bool is_between_devices(const struct hc_copy *copy, const struct CUstream
            is_on_device(copy->to) && hc_block_find(copy->from)->device != hc_block_find(copy->to)->device;
 }
 
-/* Runs all work before such a copy. The caller then waits for the copy, so that all later work follows it. */
+/* Runs all work that must come before a copy between devices. The caller then waits for the copy, so that all later
+ * work follows it. */
 static cudaError_t wait_for_both_devices(const struct hc_copy *copy, const struct CUstream_st *stream)
 {
     const int devices[] = {hc_block_find(copy->from)->device, hc_block_find(copy->to)->device, stream->device};

@@ -119,7 +119,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->streamPrioritiesSupported = 1;
     prop->memoryPoolsSupported = 1;
     prop->computePreemptionSupported = 1;
-#if CUDART_VERSION < 13000 /* CUDA 13 has removed these, which equal the attributes of the same names */
+#if CUDART_VERSION < 13000 /* CUDA 13 has removed these members; each equals the attribute of the same name */
     prop->clockRate = prop->memoryClockRate = 1000000;
     prop->deviceOverlap = 1;
     prop->singleToDoublePrecisionPerfRatio = 2;

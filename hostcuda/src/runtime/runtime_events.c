@@ -117,7 +117,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 /* ---- wait ---------------------------------------------------------------------------------------------------- */
 
-/* For an event that was recorded in a capture. */
+/* Waits for an event that was recorded in a capture. */
 static cudaError_t wait_for_captured_event(cudaStream_t stream, const struct CUevent_st *event)
 {
     struct hc_capture *capture = hc_capture_find_valid(event->capture_id);
@@ -135,7 +135,7 @@ static cudaError_t wait_for_captured_event(cudaStream_t stream, const struct CUe
     return hc_nodes_add_all(&stream->frontier, &event->nodes) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* For a capturing stream, and an event that was recorded outside of captures, or never. */
+/* Waits on a capturing stream for an event that was recorded outside of captures, or never. */
 static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event, bool external)
 {
     if (external) {

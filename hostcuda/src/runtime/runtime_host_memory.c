@@ -1,4 +1,4 @@
-/* Host memory of the program that it registers: it counts as pinned from then on. */
+/* Registers host memory of the program: the memory counts as pinned from then on. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through_driver.h"
 #include "hostcuda/src/memory/mapped.h"

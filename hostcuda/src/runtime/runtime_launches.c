@@ -46,7 +46,7 @@ static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct h
     case cudaLaunchAttributeNvlinkUtilCentricScheduling:
         fprintf(stderr, "hostcuda: launch attribute %d is not implemented\n", (int)attribute->id);
         return cudaErrorNotSupported;
-    default: return cudaErrorInvalidValue; /* there is none, or it is one for streams */
+    default: return cudaErrorInvalidValue; /* there is no such attribute, or it is one for streams */
     }
 }
 
@@ -92,7 +92,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
     HC_CALL(launch_host(stream, fn, userData));
 }
 
-/* Captures refuse it, but allow cudaLaunchHostFunc. */
+/* Captures refuse a callback, but allow cudaLaunchHostFunc. */
 static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callback, void *user, unsigned flags)
 {
     cudaStream_t stream = NULL;

@@ -152,7 +152,7 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, struct hc_pool
     cudaStream_t stream = NULL;
     cudaError_t error = address ? hc_stream_for_work(handle, &stream) : cudaErrorInvalidValue;
     if (!error && !stream->capture)
-        error = hc_capture_check_unsafe_call(); /* on another stream, it is as unsafe as cudaMalloc (measured) */
+        error = hc_capture_check_unsafe_call(); /* a capture on another stream treats it like cudaMalloc (measured) */
     if (error)
         return error;
     *address = NULL;

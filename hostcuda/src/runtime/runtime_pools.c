@@ -147,7 +147,7 @@ static cudaError_t set_pool_attribute(struct hc_pool *pool, enum cudaMemPoolAttr
     return cudaSuccess;
 }
 
-/* For calls that are unsafe during a capture. */
+/* Finds the pool for a call that is unsafe during a capture. */
 static cudaError_t find_pool(cudaMemPool_t handle, struct hc_pool **pool)
 {
     cudaError_t error = hc_capture_check_unsafe_call();

@@ -101,7 +101,8 @@ STREAM_QUERY(cudaStreamGetId, unsigned long long, id, hc_capture_check_query, cu
 STREAM_QUERY(cudaStreamGetDevice, int, device, hc_capture_check_query, cuStreamGetDevice)
 STREAM_QUERY(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_query, cuStreamGetFlags)
 
-/* The only query that is allowed during a capture, unless the capture is invalid (measured). */
+/* Whether the stream's priority may be queried. This is the only query that is allowed during a capture, unless the
+ * capture is invalid (measured). */
 static cudaError_t check_priority(cudaStream_t stream)
 {
     return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;

@@ -7,7 +7,7 @@
 #include "hostcuda/src/op/params.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
-/* Returns where the bytes are. `outer` is the only direction that is allowed besides device to device. */
+/* Returns where the bytes are. `kind` must be `outer`, cudaMemcpyDeviceToDevice or cudaMemcpyDefault. */
 static cudaError_t find_place(const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
                               enum cudaMemcpyKind outer, void **place)
 {

@@ -9,7 +9,7 @@ cudaError_t hc_op_make_copy_to_symbol(const void *symbol, const void *src, size_
                                       enum cudaMemcpyKind kind, struct hc_op **op);
 cudaError_t hc_op_make_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset,
                                         enum cudaMemcpyKind kind, struct hc_op **op);
-/* Returns false if there is no such copy. Does not need the lock. */
+/* Return false if the driver has no such copy. They do not need the lock. */
 bool hc_copy_to_symbol_to_driver(const void *symbol, const void *src, size_t count, size_t offset,
                                  enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy);
 bool hc_copy_from_symbol_to_driver(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,

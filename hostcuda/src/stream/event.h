@@ -1,4 +1,4 @@
-/* Events. */
+/* Events: what an event refers to, and the ops that record an event or wait for it. */
 #ifndef HOSTCUDA_EVENT_H
 #define HOSTCUDA_EVENT_H
 

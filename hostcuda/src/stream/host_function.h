@@ -5,9 +5,9 @@
 
 #include "hostcuda/src/op/op_kinds.h"
 
-/* Runs the function of op, which is queued in owner, and waits at most hc_progress_timeout for its end. Returns
+/* Runs the function of `op`, which is queued in `owner`, and waits at most hc_progress_timeout for its end. Returns
  * NotReady if the function still runs: call again with the same owner and op when hc_host_function_ready says so.
- * before: the error that a stream callback gets. */
+ * `before` is the error that a stream callback gets. */
 cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before);
 /* Whether no function runs, or this one has returned. */
 bool hc_host_function_ready(const void *owner, const struct hc_op *op);

@@ -7,8 +7,8 @@
 /* Reads HOSTCUDA_PROGRESS, in milliseconds; NULL or "": a default that depends on the seed. Returns false, with a
  * message, if it is not a number. */
 bool hc_progress_timeout_read(const char *text);
-/* Returns after how many milliseconds without a call the queued work goes on, and how long a call waits for a host
- * function. 0: no limit. */
+/* Returns a time in milliseconds: queued work goes on after that time without a call, and a call waits that long for a
+ * host function. 0: no limit. */
 unsigned hc_progress_timeout(void);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_place_allowed(const struct hc_item *item, size_t place)
            hc_order_allows(item->program->order, place, item->ran);
 }
 
-/* In order of issue, the cursor determines which op is next. */
+/* When ops run in order of issue: whether the next op of the graph, the one at the cursor, must wait. */
 static bool is_graph_blocked(const struct hc_item *item)
 {
     if (item->after && !item->after->done)
@@ -78,7 +78,7 @@ static bool can_run(const struct CUstream_st *stream)
     return is_runnable(stream) && is_place_ready(stream, stream->head->cursor);
 }
 
-/* Usually the first stream. Later ones run while the first waits for other threads or processes. */
+/* Usually chooses the first stream. Chooses a later one if the first waits for other threads or processes. */
 static struct hc_queue_choice choose_oldest(void)
 {
     cudaStream_t best = NULL;
@@ -106,8 +106,8 @@ static struct hc_queue_choice choose_oldest_at_call_end(void)
     return can ? (struct hc_queue_choice){first, first->head->cursor} : (struct hc_queue_choice){NULL, 0};
 }
 
-/* Compares the ops of one stream that can run with the best one found. early: without host functions of the program,
- * which may wait for the thread that makes this call. */
+/* Compares the ops of one stream that can run with the best one found. `early`: leaves out host functions of the
+ * program, which may wait for the thread that makes this call. */
 static void consider_stream(cudaStream_t stream, bool early, struct hc_queue_choice *best, uint64_t *best_key)
 {
     const struct hc_item *item = stream->head;

@@ -11,8 +11,8 @@ struct hc_queue_choice {
 };
 
 struct hc_queue_choice hc_queue_choose(void);
-/* The same without host functions of the program, which may wait for the thread that makes this call. any_order: in a
- * seeded order; otherwise without a search. */
+/* The same without host functions of the program, which may wait for the thread that makes this call. `any_order`:
+ * chooses in a seeded order; otherwise chooses without a search. */
 struct hc_queue_choice hc_queue_choose_at_call_end(bool any_order);
 
 /* Returns the item's op; for a graph, the op at this place. NULL: none. */

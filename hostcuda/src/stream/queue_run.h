@@ -1,11 +1,11 @@
-/* Runs queued work; nothing else does. */
+/* Runs queued work. All queued work runs through these functions. */
 #ifndef HOSTCUDA_QUEUE_RUN_H
 #define HOSTCUDA_QUEUE_RUN_H
 
 #include "hostcuda/src/stream/stream.h"
 #include "hostcuda/src/stream/token.h"
 
-/* Whether nothing is queued that a wait for the stream would wait for. */
+/* Whether a wait for the stream would have nothing to wait for. */
 bool hc_run_is_done(const struct CUstream_st *stream);
 /* Run queued work until everything issued before this call is done: on a stream (for the legacy stream, on all blocking
  * streams of its device), before a token, or on a device. They return the device's sticky error. The lock is released

@@ -33,7 +33,7 @@ cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags
 /* Called when the program has destroyed the stream, and it is in no capture: it is freed once its queued work is done.
  */
 void hc_stream_free_when_done(cudaStream_t stream);
-/* Streams with queued work: a heap, the first of which has the oldest head. */
+/* Streams with queued work: a heap, whose first stream has the oldest head. */
 extern cudaStream_t *hc_busy_streams;
 extern size_t hc_busy_count;
 /* Reserves room for one more. Returns false if there is no memory. */

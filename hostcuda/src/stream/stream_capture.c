@@ -83,8 +83,8 @@ static cudaGraph_t end_capture(struct hc_capture *capture)
     return graph;
 }
 
-/* A failed capture destroys its graph, even if the program passed the graph in (measured): its handle becomes invalid.
- * A child node's graph stays with its node, where CUDA crashes. */
+/* A failed capture destroys its graph, even if the program passed the graph in (measured): the graph's handle becomes
+ * invalid. The graph of a child node stays with the node; CUDA crashes in this case. */
 static void discard_capture(struct hc_capture *capture)
 {
     cudaGraph_t graph = end_capture(capture);
@@ -103,14 +103,14 @@ void hc_capture_stream_destroyed(cudaStream_t stream)
         discard_capture(capture);
         return;
     }
-    /* the capture still has to be joined with its work */
+    /* the work of the destroyed stream must still be joined before the capture ends */
     if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))
         hc_capture_invalidate(capture);
     leave_capture(stream);
 }
 
-/* Whether all frontiers precede the origin's frontier, or an earlier one that the program has replaced: a join lasts
- * (measured). */
+/* Whether all frontiers precede the origin stream's frontier, or an earlier frontier of it that the program has
+ * replaced: a join lasts (measured). */
 static bool is_joined(const struct hc_capture *capture)
 {
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);

@@ -1,4 +1,4 @@
-/* Stream capture: streams that record work in a graph instead of queueing it, and the rules that protect it. */
+/* Stream capture: streams that record work in a graph instead of queueing it, and the rules that protect captures. */
 #ifndef HOSTCUDA_CAPTURE_H
 #define HOSTCUDA_CAPTURE_H
 
@@ -44,7 +44,7 @@ struct hc_capture_info {
     size_t *count;
 };
 cudaError_t hc_capture_get_info(cudaStream_t handle, const struct hc_capture_info *asked);
-/* Adds to what the stream's next node will depend on, or replaces it. */
+/* Adds nodes to the dependencies of the stream's next node, or replaces these dependencies. */
 cudaError_t hc_capture_update_dependencies(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count,
                                            unsigned flags);
 

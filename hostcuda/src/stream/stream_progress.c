@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* The timeout is waited for in this many slices, so that a process that was stopped (SIGSTOP) loses at most one slice
- * of it. */
+/* A wait for the timeout has this many slices, so that a process that was stopped (SIGSTOP) loses at most one slice of
+ * it. */
 enum { CHECKS = 4 };
 enum { EMPTY_CHECKS = 20, TIMEOUT_MIN = 1 };
 
@@ -98,10 +98,10 @@ static void reset_in_child(void)
     hc_unlock();
 }
 
-/* Before any thread of the program makes a call: one that forks meanwhile would not run handlers that are new. */
+/* Runs before any thread of the program makes a call: a thread that forks meanwhile would not run the new handlers. */
 __attribute__((constructor)) static void register_fork_handlers(void)
 {
-    (void)pthread_atfork(hc_lock, hc_unlock, reset_in_child); /* no memory: a child may hang */
+    (void)pthread_atfork(hc_lock, hc_unlock, reset_in_child); /* if there is no memory, a child may hang */
 }
 
 /* Nothing may run while the program's own objects are destroyed. */
@@ -128,7 +128,7 @@ void hc_progress_start_if_queued(void)
         return;
     if (!registered) {
         registered = true;
-        (void)atexit(end_progress); /* else the destructor, a little later */
+        (void)atexit(end_progress); /* on failure, the destructor ends progress, a little later */
     }
-    (void)hc_own_thread_start(&progress_thread, run_progress); /* else work waits for calls */
+    (void)hc_own_thread_start(&progress_thread, run_progress); /* on failure, work waits for calls */
 }

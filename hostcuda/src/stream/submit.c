@@ -42,7 +42,7 @@ cudaError_t hc_stream_launch(const struct cudaKernelNodeParams *params, const st
     if (error)
         return stream->capture ? cudaErrorInvalidValue : error; /* and the capture stays valid (measured) */
     error = make_launch(params, cooperation, &op);
-    /* an invalid launch invalidates the capture; one of an unknown kernel does not (measured) */
+    /* an invalid launch invalidates the capture; a launch of an unknown kernel does not (measured) */
     if (error && hc_kernel_find(params->func))
         hc_capture_invalidate(stream->capture);
     return error ? error : hc_stream_submit(stream, op);

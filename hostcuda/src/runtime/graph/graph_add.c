@@ -12,8 +12,8 @@
 
 #define MORE(...) , __VA_ARGS__
 #define PLACE     pGraphNode, graph, pDependencies, numDependencies
-/* Defines a function that adds a node. more: its parameters after those of the node's place. through: how it is
- * forwarded to libcuda. make: an expression that sets op, or gives an error. */
+/* Defines a function that adds a node. `more`: its parameters after those of the node's place. `through`: how the call
+ * is forwarded to libcuda. `make`: an expression that sets op, or gives an error. */
 #define NODE_ADDER(name, more, through, has_params, make)                                                              \
     cudaError_t name(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,             \
                      size_t numDependencies more)                                                                      \
@@ -78,8 +78,8 @@ static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
     return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* If any argument is wrong, no edge changes. If an edge already exists (or does not, when removing), the call stops
- * there and keeps the changes before it (measured). */
+/* If any argument is wrong, no edge changes. The call stops at an edge that already exists (when adding) or does not
+ * exist (when removing), and keeps the changes before it (measured). */
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                const cudaGraphEdgeData *data, size_t count)
 {

@@ -43,7 +43,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     return hc_call_end(error);
 }
 
-/* Defines a getter. through: how the call is forwarded to libcuda. */
+/* Defines a getter. `through`: how the call is forwarded to libcuda. */
 #define GETTER(name, type, op_kind, through, value)                                                                    \
     cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
     {                                                                                                                  \
@@ -138,9 +138,9 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAtt
 /* ---- setters -------------------------------------------------------------------------------------------------- */
 
 #define MORE(...) , __VA_ARGS__
-/* Defines the setters for a graph's and an executable graph's node. more: parameters after the node. driver:
- * declarations for through and exec_through, which forward the calls to libcuda. make: an expression that sets op, or
- * gives an error. */
+/* Defines two setters, for a node of a graph and for a node of an executable graph. `more`: parameters after the node.
+ * `driver`: declarations for `through` and `exec_through`, which forward the calls to libcuda. `make`: an expression
+ * that sets op, or gives an error. */
 #define SETTERS(graph_setter, exec_setter, more, driver, through, exec_through, make)                                  \
     cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
     {                                                                                                                  \

@@ -1,4 +1,4 @@
-/* The parameters of any node, in CUDA's generic struct. */
+/* Checks CUDA's generic struct, which has the parameters of any node, and makes ops from it. */
 #include "hostcuda/src/runtime/graph/runtime_node_params.h"
 
 #include "hostcuda/src/graph/graph_copy.h"

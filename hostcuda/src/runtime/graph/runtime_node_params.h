@@ -1,4 +1,4 @@
-/* The parameters of any node, in CUDA's generic struct. */
+/* Checks CUDA's generic struct, which has the parameters of any node, and makes ops from it. */
 #ifndef HOSTCUDA_NODE_PARAMS_H
 #define HOSTCUDA_NODE_PARAMS_H
 
